@@ -543,6 +543,23 @@ IMGSTAT_API const char *imgstat_record_group(const ImgstatRecord *record);
 IMGSTAT_API void imgstat_record_images(const ImgstatRecord *record, uint64_t *files,
                                        uint64_t *pages);
 
+/* Writes a record as the bytes of a data set that holds it alone, if they are at most `capacity`.
+ * Returns their number; 0 if memory runs out. out: NULL where only that is asked for. */
+IMGSTAT_API size_t imgstat_record_bytes(const ImgstatRecord *record, void *out, size_t capacity);
+/* Creates a record from such bytes, which are checked completely. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_from_bytes(const void *bytes, size_t n,
+                                                                       ImgstatRecord **out,
+                                                                       ImgstatError *err);
+/* Writes these bytes as a file. path: "-" is standard output. replace: an existing file may be
+ * replaced, at once. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_save(const ImgstatRecord *record,
+                                                                 const char *path, bool replace,
+                                                                 ImgstatError *err);
+/* Creates a record from the file of a data set that holds it alone. path: "-" is standard input. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_load(const char *path,
+                                                                 ImgstatRecord **out,
+                                                                 ImgstatError *err);
+
 /* Records of many files: one for each group and kind; and what became of the files. */
 typedef struct ImgstatDataset ImgstatDataset;
 
@@ -564,6 +581,28 @@ IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge(ImgstatDataset *into,
                                                                    const ImgstatDataset *from,
                                                                    ImgstatError *err);
+
+/* Writes a data set as bytes, as imgstat_record_bytes does. */
+IMGSTAT_API size_t imgstat_dataset_bytes(ImgstatDataset *dataset, void *out, size_t capacity);
+/* Creates a data set from such bytes, which are checked completely. name: NULL, or what messages
+ * call it, those of imgstat_dataset_merge too. memory: bytes that the counters of its records may
+ * take; 0: 4 GiB; more is IMGSTAT_ERR_LIMIT, before it is allocated. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_from_bytes(const char *name,
+                                                                        const void *bytes, size_t n,
+                                                                        uint64_t memory,
+                                                                        ImgstatDataset **out,
+                                                                        ImgstatError *err);
+/* Writes a data set as a file, as imgstat_record_save does. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_save(ImgstatDataset *dataset,
+                                                                  const char *path, bool replace,
+                                                                  ImgstatError *err);
+/* Creates a data set from a file. path: "-" is standard input. memory: as above. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_load(const char *path, uint64_t memory,
+                                                                  ImgstatDataset **out,
+                                                                  ImgstatError *err);
+/* Whether the first bytes of a regular file are those of a data set; false for files that cannot be
+ * read. */
+IMGSTAT_API bool imgstat_dataset_is_file(const char *path);
 
 /* A file, or a page of it, that was not measured. */
 typedef struct ImgstatFailure {
@@ -676,6 +715,14 @@ typedef struct ImgstatTransfer ImgstatTransfer;
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
     ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
     const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
+
+/* Creates the transfer that imgstat_transfer_create makes of all images of a record, from what that
+ * holds: of samples of at most 16 bits any, of wider ones a stretch, IMGSTAT_MEANSTD and
+ * IMGSTAT_GAMMA. reference: the record that IMGSTAT_MATCH matches, else NULL. IMGSTAT_LUMA, and
+ * what needs the pixels, are IMGSTAT_ERR_ARG. The record need not be computed. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_record(
+    const ImgstatMethod *method, const ImgstatRecord *record, const ImgstatRecord *reference,
+    ImgstatTransfer **out, ImgstatError *err);
 
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);

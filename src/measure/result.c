@@ -6,6 +6,7 @@
 #include "measure/deviation.h"
 #include "measure/mode.h"
 #include "measure/percentile.h"
+#include "record/kind.h"
 #include "record/statistics.h"
 
 #include <stdlib.h>
@@ -313,14 +314,6 @@ ImgstatResult result_of_image(Record *record, uint8_t bits, const ImgstatMeasure
     return res;
 }
 
-/* A region that is no other than that of the record is no question that comes too late. */
-static bool asks_region(const ImgstatRegion *asked, const ImgstatRegion *has)
-{
-    const bool whole = asked->width == 0 && asked->height == 0;
-    return !whole && (asked->x != has->x || asked->y != has->y || asked->width != has->width ||
-                      asked->height != has->height);
-}
-
 ImgstatResult imgstat_record_compute(ImgstatRecord *record, const ImgstatMeasure *how,
                                      ImgstatError *err)
 {
@@ -330,7 +323,7 @@ ImgstatResult imgstat_record_compute(ImgstatRecord *record, const ImgstatMeasure
         how = &nothing_more;
     IMGSTAT_TRY(result_check(how, err));
     const char *const sample = imgstat_sample_name(record->kind->sample);
-    if (asks_region(&how->region, &record->kind->region))
+    if (!kind_has_region(record->kind, &how->region))
         return error_set(err, IMGSTAT_ERR_ARG, "a region is asked of a record of other pixels");
     if (!sample_is_narrow(record->kind->sample)) {
         const char *const needs = how->mode        ? "mode"

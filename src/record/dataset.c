@@ -156,6 +156,30 @@ ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRec
     return add_record(dataset, record, NULL, err);
 }
 
+ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, ImgstatError *err)
+{
+    const DatasetEntry one = {.record = record};
+    if (dataset->n > 0 && compare_entries(dataset->entries[dataset->n - 1], &one) >= 0) {
+        imgstat_record_destroy(record);
+        return error_set(err, IMGSTAT_ERR_FORMAT,
+                         "the record is damaged: its groups are not in order");
+    }
+    IMGSTAT_TRY(add_record(dataset, record, NULL, err));
+    dataset->sorted = true;
+    return IMGSTAT_OK;
+}
+
+ImgstatRecord *dataset_take_record(ImgstatDataset *dataset)
+{
+    DatasetEntry *const entry = dataset->entries[0];
+    ImgstatRecord *const record = entry->record;
+    (void)tdelete(entry, &dataset->tree, compare_entries);
+    entry->record = NULL;
+    destroy_entry(entry);
+    dataset->n = 0;
+    return record;
+}
+
 static ImgstatResult add_failure(ImgstatDataset *dataset, const ImgstatFailure *failure,
                                  ImgstatError *err)
 {
@@ -191,13 +215,17 @@ static int compare_pointers(const void *a, const void *b)
     return compare_entries(*(DatasetEntry *const *)a, *(DatasetEntry *const *)b);
 }
 
-static int compare_failures(const void *a, const void *b)
+int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y)
 {
-    const ImgstatFailure *const x = a, *const y = b;
     int less = strcmp(x->name, y->name);
     if (!less)
         less = (x->code > y->code) - (x->code < y->code);
     return less ? less : strcmp(x->message, y->message);
+}
+
+static int compare_failures(const void *a, const void *b)
+{
+    return failures_compare(a, b);
 }
 
 void dataset_sort(ImgstatDataset *dataset)
@@ -213,10 +241,15 @@ void dataset_sort(ImgstatDataset *dataset)
 
 /* ---- Merging ---- */
 
+static const char *source_of(const SharedText *source)
+{
+    return source ? source->text : "the data set before it";
+}
+
 static ImgstatResult differs(const ImgstatDataset *into, const ImgstatDataset *from,
                              const char *of_from, const char *of_into, ImgstatError *err)
 {
-    const char *const first = into->source ? into->source->text : "the data set before it";
+    const char *const first = source_of(into->source);
     if (from->source)
         return error_file(err, IMGSTAT_ERR_ARG, from->source->text, "%s, %s %s", of_from, first,
                           of_into);
@@ -265,14 +298,15 @@ static size_t group_end(DatasetEntry *const *entries, size_t n, size_t i)
     return end;
 }
 
-static ImgstatResult kind_differs(const DatasetEntry *into, const DatasetEntry *from,
-                                  const ImgstatDataset *from_set, ImgstatError *err)
+static ImgstatResult kind_differs(const ImgstatDataset *into_set, const DatasetEntry *into,
+                                  const ImgstatDataset *from_set, const DatasetEntry *from,
+                                  ImgstatError *err)
 {
     char of_into[KIND_WORDS], of_from[KIND_WORDS], group[KIND_WORDS] = "";
     kinds_differ(from->record->kind, into->record->kind, of_from, of_into);
     if (from->record->group)
         snprintf(group, sizeof group, ", in group '%.120s'", from->record->group->text);
-    const char *const first = into->source ? into->source->text : "the data set before it";
+    const char *const first = source_of(into->source ? into->source : into_set->source);
     if (from_set->source)
         return error_file(err, IMGSTAT_ERR_ARG, from_set->source->text, "holds %s, %s %s%s",
                           of_from, first, of_into, group);
@@ -281,8 +315,9 @@ static ImgstatResult kind_differs(const DatasetEntry *into, const DatasetEntry *
 }
 
 /* Compares two groups of one name. */
-static ImgstatResult check_group(DatasetEntry *const *a, size_t n_a, DatasetEntry *const *b,
-                                 size_t n_b, const ImgstatDataset *from, ImgstatError *err)
+static ImgstatResult check_group(const ImgstatDataset *into, DatasetEntry *const *a, size_t n_a,
+                                 const ImgstatDataset *from, DatasetEntry *const *b, size_t n_b,
+                                 ImgstatError *err)
 {
     const size_t n = n_a < n_b ? n_a : n_b;
     size_t i = 0;
@@ -293,7 +328,7 @@ static ImgstatResult check_group(DatasetEntry *const *a, size_t n_a, DatasetEntr
     if (i == n) /* the shorter list is the beginning of the other: there is one kind more */
         i = n - 1;
     const size_t other_a = n_a > n ? n : i, other_b = n_b > n ? n : i;
-    return kind_differs(a[other_a], b[other_b], from, err);
+    return kind_differs(into, a[other_a], from, b[other_b], err);
 }
 
 /* Both are sorted. */
@@ -307,8 +342,8 @@ static ImgstatResult check_kinds(const ImgstatDataset *into, const ImgstatDatase
         const int less = strcmp(shared_text_of(into->entries[i]->record->group),
                                 shared_text_of(from->entries[k]->record->group));
         if (less == 0)
-            IMGSTAT_TRY(
-                check_group(into->entries + i, i_end - i, from->entries + k, k_end - k, from, err));
+            IMGSTAT_TRY(check_group(into, into->entries + i, i_end - i, from, from->entries + k,
+                                    k_end - k, err));
         if (less <= 0)
             i = i_end;
         if (less >= 0)

@@ -61,6 +61,16 @@ ImgstatResult dataset_fail(ImgstatDataset *dataset, const char *name, const Imgs
  * may differ. */
 ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, ImgstatError *err);
 
+/* Adds a record, which is taken over whatever happens. IMGSTAT_ERR_FORMAT unless it comes after all
+ * others in their order. */
+ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, ImgstatError *err);
+
+/* Takes the only record out of a data set, which has none then. */
+ImgstatRecord *dataset_take_record(ImgstatDataset *dataset);
+
+/* Orders failures by name, code and message. */
+int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y);
+
 /* Makes entries and failures ascend. */
 void dataset_sort(ImgstatDataset *dataset);
 

@@ -140,6 +140,14 @@ bool kinds_fit(const ImgstatKind *a, const ImgstatKind *b)
            compare_rules(a, b) == 0;
 }
 
+bool kind_has_region(const ImgstatKind *kind, const ImgstatRegion *asked)
+{
+    const ImgstatRegion *const has = &kind->region;
+    const bool whole = asked->width == 0 && asked->height == 0;
+    return whole || (asked->x == has->x && asked->y == has->y && asked->width == has->width &&
+                     asked->height == has->height);
+}
+
 /* ---- What differs ---- */
 
 static void say_nodata(const ImgstatKind *kind, char text[KIND_WORDS])

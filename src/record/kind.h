@@ -22,6 +22,9 @@ bool kind_is_bare(const ImgstatKind *kind);
  */
 bool kinds_fit(const ImgstatKind *a, const ImgstatKind *b);
 
+/* Whether a region that is asked for is that of a kind, or none. */
+bool kind_has_region(const ImgstatKind *kind, const ImgstatRegion *asked);
+
 enum { KIND_WORDS = 160 };
 
 /* Says what each of two kinds has that the other has not, such as "u8" and "u16". */

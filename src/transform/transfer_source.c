@@ -5,23 +5,49 @@
 #include "measure/page_reads.h"
 #include "measure/percentile.h"
 #include "measure/quantiles.h"
+#include "record/kind.h"
 #include "record/statistics.h"
 
 #include <stdlib.h>
 
+static bool is_rgb(uint16_t channels, const char *photometric, const char *const *names)
+{
+    return channels >= 3 && strcmp(photometric, "gray") != 0 && strcmp(names[0], "red") == 0 &&
+           strcmp(names[1], "green") == 0 && strcmp(names[2], "blue") == 0;
+}
+
 TransferShape shape_of_page(const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
-    const char *const *const names = decoder->channel_names;
     TransferShape shape = {.sample = page->sample,
                            .bits = page->bits,
                            .channels = page->channels,
                            .alpha = page->alpha,
-                           .rgb = page->channels >= 3 && strcmp(page->photometric, "gray") != 0 &&
-                                  strcmp(names[0], "red") == 0 && strcmp(names[1], "green") == 0 &&
-                                  strcmp(names[2], "blue") == 0};
+                           .rgb =
+                               is_rgb(page->channels, page->photometric, decoder->channel_names)};
     shape.has_nodata =
         page->has_nodata && sample_key_of(page->sample, page->nodata, &shape.nodata_key);
+    return shape;
+}
+
+/* Colours in memory have no names. */
+static bool is_rgb_in_memory(uint16_t channels, int16_t alpha)
+{
+    const int colours = channels - (alpha >= 0);
+    return colours == 3 && (alpha < 0 || alpha == 3);
+}
+
+TransferShape shape_of_kind(const ImgstatKind *kind)
+{
+    TransferShape shape = {.sample = kind->sample,
+                           .bits = kind->bits,
+                           .channels = kind->channels,
+                           .alpha = kind->alpha,
+                           .rgb = kind_is_bare(kind)
+                                      ? is_rgb_in_memory(kind->channels, kind->alpha)
+                                      : is_rgb(kind->channels, kind->photometric, kind->names)};
+    shape.has_nodata =
+        kind->has_nodata && sample_key_of(kind->sample, kind->nodata, &shape.nodata_key);
     return shape;
 }
 
@@ -36,12 +62,11 @@ PageToMeasure page_to_measure(const Decoder *decoder)
 
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha)
 {
-    const int colours = image->channels - (alpha >= 0);
     return (TransferShape){.sample = image->sample,
                            .bits = image->bits,
                            .channels = image->channels,
                            .alpha = alpha,
-                           .rgb = colours == 3 && (alpha < 0 || alpha == 3),
+                           .rgb = is_rgb_in_memory(image->channels, alpha),
                            .has_nodata = image->has_nodata,
                            .nodata_key = image->nodata_key};
 }

@@ -24,6 +24,9 @@ typedef struct TransferInput {
 /* Returns the shape of the page that a decoder has selected. */
 TransferShape shape_of_page(const Decoder *decoder);
 
+/* Returns the shape of images of a kind. */
+TransferShape shape_of_kind(const ImgstatKind *kind);
+
 /* A page as an estimate of memory sees it. */
 typedef struct PageToMeasure {
     uint32_t width, height;

@@ -196,6 +196,42 @@ def test_mask_file(program, folder):
     check((channel["count"], channel["masked"], channel["mean"]) == (0, WIDTH * HEIGHT, None), f"nothing: {channel}")
 
 
+def test_mask_pages(program, folder):
+    # Which page of a mask file counts, of what type it may be, and what is said where none can.
+    path, values, size = folder / "a.tif", draw("u16", 2 * WIDTH * HEIGHT, 5), WIDTH * HEIGHT
+    masks = [disc(), [i % 3 > 0 for i in range(size)]]
+    write(path, *(directory("u16", WIDTH, HEIGHT, values[k * size:(k + 1) * size]) for k in range(2)))
+    pages = [directory("i32", WIDTH, HEIGHT, [-7 if on else 0 for on in mask]) for mask in masks]
+    write(folder / "m.tif", *pages)
+    for name, mask in (("m.tif", masks[0]), ("m.tif[0]", masks[0]), ("m.tif[1]", masks[1])):
+        images = statistics(program, "--mask", folder / name, path)
+        check(len(images) == 2, f"{name}: {len(images)} images")
+        for k, image in enumerate(images):  # every page has the one mask
+            valid = [v for v, on in zip(values[k * size:], mask) if on]
+            compare(f"{name}, page {k}", image["channels"][0], valid, mask.count(False))
+    for name, sentence in (("m.tif[0,1]", b"names several pages, a mask is one"), ("m.tif[2]", b"m.tif"),
+                           ("m.tif[0-1]", b"names several pages, a mask is one")):
+        for words in (["stats"], ["normalize", "--force", "-o", folder / "o.tif"]):
+            done = run(program, *words, "--mask", folder / name, path, status=1)
+            check(sentence in done.stderr and not (folder / "o.tif").exists(), f"{name}: {done.stderr}")
+    # MinIsWhite has no meaning for a mask: 0 as stored excludes. Of colours the first one decides.
+    tags, *rest = directory("u8", WIDTH, HEIGHT, [255 if on else 0 for on in masks[0]])
+    white = [(number, kind, [0] if number == 262 else value) for number, kind, value in tags]
+    colours = directory("u16", WIDTH, HEIGHT, [v for on in masks[0] for v in (1 if on else 0, 0 if on else 9, 5)], 3)
+    for name, page in (("white", (white, *rest)), ("colours", colours)):
+        write(folder / "m.tif", page)
+        image = statistics(program, "--mask", folder / "m.tif", path)[0]
+        compare(name, image["channels"][0], [v for v, on in zip(values, masks[0]) if on], masks[0].count(False))
+    # A mask that cannot be read is named; nothing is measured or written without it.
+    write(folder / "m.tif", pages[0])
+    (folder / "m.tif").write_bytes(b"II*\0" + (folder / "m.tif").read_bytes()[4:60])
+    for words in (["stats"], ["normalize", "--force", "-o", folder / "o.tif"]):
+        done = run(program, *words, "--mask", folder / "m.tif", path, status=1)
+        check(b"m.tif" in done.stderr and not done.stdout.strip() and not (folder / "o.tif").exists(), f"{done.stderr}")
+    # Without alpha --alpha mask changes nothing.
+    check(statistics(program, "--alpha", "mask", path) == statistics(program, path), "--alpha mask without alpha")
+
+
 def test_alpha(program, folder):
     # Transparent black was measured.
     path, mask = folder / "a.tif", disc()

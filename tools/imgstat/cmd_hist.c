@@ -129,37 +129,34 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
     return false;
 }
 
-static void run(Options *options)
+static void work(PartRun *run)
 {
-    complete_options(options);
-    InputStream *const inputs = inputs_open(options, (InputPart){0}, true);
+    const Options *const o = run->options;
     InputList window = {.n = 0};
-    (void)inputs_next(inputs, &window);
-    if (check_plot(options, inputs, &window)) {
-        if (options->plot != NULL && options->by != IMGSTAT_BY_FILE && window.n == 1 &&
+    (void)inputs_next(run->inputs, &window);
+    if (check_plot(o, run->inputs, &window)) {
+        if (o->plot != NULL && o->by != IMGSTAT_BY_FILE && window.n == 1 &&
             window.items[0].pages == NULL)
             window.items[0].pages = text_copy("0"); /* a plot shows one page: the first */
-        const ImgstatMeasure how = plan_measure(options);
-        const MeasureFiles what = {.options = options,
-                                   .inputs = inputs,
-                                   .window = &window,
-                                   .how = &how,
-                                   .print = print_page};
-        if (options->style == OUTPUT_CSV)
+        const ImgstatMeasure how = plan_measure(o);
+        const MeasureFiles what = {
+            .part = run, .window = &window, .how = &how, .print = print_page};
+        if (o->style == OUTPUT_CSV && run->first)
             print_csv_bins_header(stdout);
         measure_files(&what);
     }
     inputs_release(&window);
-    inputs_close(inputs);
 }
 
 void cmd_hist(int argc, char **argv)
 {
     Options options;
     const ParseResult parsed = options_parse(COMMAND_HIST, argc, argv, &options);
-    if (parsed == PARSE_RUN)
-        run(&options);
-    else if (parsed == PARSE_ERROR)
+    if (parsed == PARSE_RUN) {
+        complete_options(&options);
+        shard_text_run(&options, work, NULL, "measured");
+    } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
+    }
     options_release(&options);
 }

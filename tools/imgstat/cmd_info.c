@@ -4,6 +4,7 @@
 #include "inputs.h"
 #include "print_json.h"
 #include "print_table.h"
+#include "shard_text.h"
 #include "status.h"
 #include "text.h"
 
@@ -212,24 +213,28 @@ static bool describe_file(const Options *o, const Input *input, bool *listed)
     return !info.failed;
 }
 
+static void work(PartRun *run)
+{
+    Input input;
+    bool listed = false;
+    while (inputs_next_one(run->inputs, &input, NULL)) {
+        const bool good = describe_file(run->options, &input, &listed);
+        run->done += good;
+        run->failed += !good;
+        input_release(&input);
+    }
+    run->complete = true;
+    if (run->summarizes && run->done + run->failed > 1 && run->failed > 0)
+        fprintf(stderr, "%zu described, %zu failed\n", run->done, run->failed);
+}
+
 void cmd_info(int argc, char **argv)
 {
     Options options;
     const ParseResult parsed = options_parse(COMMAND_INFO, argc, argv, &options);
-    if (parsed == PARSE_RUN) {
-        InputStream *const inputs = inputs_open(&options, (InputPart){0}, true);
-        Input input;
-        size_t n = 0, failed = 0;
-        bool listed = false;
-        for (; inputs_next_one(inputs, &input, NULL); n++) {
-            failed += !describe_file(&options, &input, &listed);
-            input_release(&input);
-        }
-        if (n > 1 && failed > 0)
-            fprintf(stderr, "%zu described, %zu failed\n", n - failed, failed);
-        inputs_close(inputs);
-    } else if (parsed == PARSE_ERROR) {
+    if (parsed == PARSE_RUN)
+        shard_text_run(&options, work, NULL, "described");
+    else if (parsed == PARSE_ERROR)
         status_raise(STATUS_USAGE);
-    }
     options_release(&options);
 }

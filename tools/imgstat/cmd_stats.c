@@ -103,35 +103,37 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .ddof = o->ddof};
 }
 
+static void work(PartRun *run)
+{
+    const Options *const o = run->options;
+    InputList window = {.n = 0};
+    (void)inputs_next(run->inputs, &window);
+    const ImgstatMeasure how = plan_measure(o);
+    Stats stats = {.options = o,
+                   .several = window.n > 1,
+                   .one_page = window.n == 1 && input_has_one_page(&window.items[0])};
+    const MeasureFiles what = {.part = run,
+                               .window = &window,
+                               .how = &how,
+                               .context = &stats,
+                               .print = print_page,
+                               .emit = o->style == OUTPUT_PEOPLE ? emit : NULL};
+    if (o->style == OUTPUT_CSV && run->first)
+        print_csv_header(stdout, o);
+    measure_files(&what);
+    if (stats.table != NULL)
+        table_flush(stats.table);
+    table_destroy(stats.table);
+    inputs_release(&window);
+}
+
 void cmd_stats(int argc, char **argv)
 {
     Options options;
     const ParseResult parsed = options_parse(COMMAND_STATS, argc, argv, &options);
-    if (parsed == PARSE_RUN) {
-        InputStream *const inputs = inputs_open(&options, (InputPart){0}, true);
-        InputList window = {.n = 0};
-        (void)inputs_next(inputs, &window);
-        const ImgstatMeasure how = plan_measure(&options);
-        Stats stats = {.options = &options,
-                       .several = window.n > 1,
-                       .one_page = window.n == 1 && input_has_one_page(&window.items[0])};
-        const MeasureFiles what = {.options = &options,
-                                   .inputs = inputs,
-                                   .window = &window,
-                                   .how = &how,
-                                   .context = &stats,
-                                   .print = print_page,
-                                   .emit = options.style == OUTPUT_PEOPLE ? emit : NULL};
-        if (options.style == OUTPUT_CSV)
-            print_csv_header(stdout, &options);
-        measure_files(&what);
-        if (stats.table != NULL)
-            table_flush(stats.table);
-        table_destroy(stats.table);
-        inputs_release(&window);
-        inputs_close(inputs);
-    } else if (parsed == PARSE_ERROR) {
+    if (parsed == PARSE_RUN)
+        shard_text_run(&options, work, NULL, "measured");
+    else if (parsed == PARSE_ERROR)
         status_raise(STATUS_USAGE);
-    }
     options_release(&options);
 }

@@ -6,6 +6,7 @@
 #include "outputs.h"
 #include "plan.h"
 #include "print_json.h"
+#include "shard_text.h"
 #include "status.h"
 #include "text.h"
 #include "transform_report.h"
@@ -230,8 +231,9 @@ static bool check_saving(const Options *o, const InputList *inputs, const Output
     return false;
 }
 
-static void run_command(const Options *o, const InputList *inputs)
+static void run_command(PartRun *part, const InputList *inputs)
 {
+    const Options *const o = part->options;
     Outputs outputs;
     ImgstatTransfer *given = NULL;
     ImgstatError error;
@@ -263,12 +265,27 @@ static void run_command(const Options *o, const InputList *inputs)
             status_raise(STATUS_FAILED);
         } else {
             transform(o, inputs, &run, given);
-            if (!run.refused)
+            if (!run.refused && (part->summarizes || status_interrupted() != 0))
                 transform_report_end(&run, inputs->n);
         }
+        part->done = run.written;
+        part->failed = run.failed;
+        part->skipped = run.skipped;
+        part->complete = run.written + run.failed + run.skipped == inputs->n;
+        for (size_t i = 0; part->outputs != NULL && i < outputs.n; i++)
+            if (input_is_file(outputs.paths[i]))
+                fwrite(outputs.paths[i], 1, strlen(outputs.paths[i]) + 1, part->outputs);
     }
     imgstat_transfer_destroy(given);
     outputs_release(&outputs);
+}
+
+static void work(PartRun *run)
+{
+    InputList inputs;
+    inputs_collect(run->inputs, &inputs);
+    run_command(run, &inputs);
+    inputs_release(&inputs);
 }
 
 static void run_transform(Command command, int argc, char **argv)
@@ -276,13 +293,8 @@ static void run_transform(Command command, int argc, char **argv)
     Options options;
     const ParseResult parsed = options_parse(command, argc, argv, &options);
     if (parsed == PARSE_RUN) {
-        InputList inputs;
         outputs_leave_out(&options);
-        InputStream *const stream = inputs_open(&options, (InputPart){0}, true);
-        inputs_collect(stream, &inputs);
-        run_command(&options, &inputs);
-        inputs_release(&inputs);
-        inputs_close(stream);
+        shard_text_run(&options, work, NULL, "written");
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

@@ -111,11 +111,11 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
     const char *const path = run->jobs[measured->job].input;
     Texts *const texts = texts_of(run, measured->job);
     if (measured->result != IMGSTAT_OK) {
-        print_error(what->options, path, measured->has_number ? &measured->number : NULL,
+        print_error(what->part->options, path, measured->has_number ? &measured->number : NULL,
                     measured->result, measured->message, texts);
         return true;
     }
-    const Report report = {.options = what->options,
+    const Report report = {.options = what->part->options,
                            .name = path,
                            .device = measured->device,
                            .continues = !measured->first,
@@ -127,7 +127,7 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
                            .record = measured->record,
                            .warnings = &texts->warnings};
     texts->lost = texts->lost || imgstat_file_lost_rows(measured->file) > 0;
-    if (what->options->verbose)
+    if (what->part->options->verbose)
         print_time(&report, measured->seconds, texts->err);
     const bool printed = what->print(what->context, &report, texts->out, texts->err);
     sentences_clear(&texts->warnings);
@@ -138,9 +138,9 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
 static void on_warned(void *context, size_t job, const char *sentence)
 {
     Run *const run = context;
-    if (run->what->options->style == OUTPUT_JSON)
+    if (run->what->part->options->style == OUTPUT_JSON)
         sentences_add(&texts_of(run, job)->warnings, sentence);
-    if (run->what->options->quiet)
+    if (run->what->part->options->quiet)
         return;
     char *const name = text_display(run->jobs[job].input);
     fprintf(texts_of(run, job)->err, "%s: warning: %s\n", name, text_cause(sentence, name));
@@ -163,7 +163,7 @@ static void end_input(Run *run, bool good)
     if (!good)
         status_raise(STATUS_FAILED);
     size_t all;
-    const bool known = inputs_count(run->what->inputs, &all);
+    const bool known = inputs_count(run->what->part->inputs, &all);
     progress_show(&run->progress, run->measured + run->reported, known ? all : 0);
 }
 
@@ -193,7 +193,8 @@ static void report_problems(Run *run, size_t before)
         Texts texts = {0};
         texts.out = open_text(&texts.out_text, &texts.out_bytes);
         texts.err = open_text(&texts.err_text, &texts.err_bytes);
-        print_error(run->what->options, input->path, NULL, IMGSTAT_ERR_IO, input->problem, &texts);
+        print_error(run->what->part->options, input->path, NULL, IMGSTAT_ERR_IO, input->problem,
+                    &texts);
         report_texts(run, &texts);
         end_input(run, false);
     }
@@ -212,7 +213,7 @@ static void on_fallen_back(void *context, const char *why)
 {
     Run *const run = context;
     progress_clear(&run->progress);
-    plan_report_fall_back(run->what->options, why);
+    plan_report_fall_back(run->what->part->options, why);
     run->device = (PlanDevice){.name = "cpu"};
 }
 
@@ -223,7 +224,7 @@ static void on_fallen_back(void *context, const char *why)
 static bool measure(Run *run)
 {
     const MeasureFiles *const what = run->what;
-    const Options *const o = what->options;
+    const Options *const o = what->part->options;
     const ImgstatMeasureBatch batch = {.how = what->how,
                                        .open = options_open(o),
                                        .by = o->by,
@@ -264,7 +265,7 @@ static void begin_window(Run *run)
 
 void measure_files(const MeasureFiles *what)
 {
-    const Options *const o = what->options;
+    const Options *const o = what->part->options;
     const size_t n = what->window->n; /* no other window has more */
     const ImgstatWork work = {.measure = what->how};
     Run run = {.what = what,
@@ -272,17 +273,20 @@ void measure_files(const MeasureFiles *what)
                .input = text_alloc(n * sizeof *run.input),
                .texts = text_alloc(n * sizeof *run.texts)};
     begin_window(&run);
-    run.device = plan_device(o, run.jobs, run.n, &work);
     run.progress = progress_begin("", n, o->quiet);
+    run.device = plan_device(o, run.jobs, run.n, &work);
     bool good = measure(&run);
-    while (good && inputs_next(what->inputs, what->window)) {
+    while (good && inputs_next(what->part->inputs, what->window)) {
         run.measured += run.reported;
         begin_window(&run);
         good = measure(&run);
     }
     run.measured += run.reported;
     progress_clear(&run.progress);
-    if (good && run.measured > 1 && run.failed > 0)
+    what->part->complete = good;
+    what->part->done = run.measured - run.failed;
+    what->part->failed = run.failed;
+    if (what->part->summarizes && good && run.measured > 1 && run.failed > 0)
         fprintf(stderr, "%zu measured, %zu failed\n", run.measured - run.failed, run.failed);
     free(run.texts);
     free(run.input);

@@ -5,12 +5,12 @@
 
 #include "inputs.h"
 #include "report.h"
+#include "shard_text.h"
 
 #include <stdio.h>
 
 typedef struct MeasureFiles {
-    const Options *options;
-    InputStream *inputs;
+    PartRun *part;     /* whose inputs are measured */
     InputList *window; /* the first of them; the next ones follow in its place */
     const ImgstatMeasure *how;
     void *context;

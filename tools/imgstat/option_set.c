@@ -55,6 +55,38 @@ bool set_files0_from(const char *command, const char *text, Options *o)
     return true;
 }
 
+static bool set_number_of_shards(const char *command, Options *o, uint32_t n)
+{
+    if (o->shards > 0 && o->shards != n)
+        return usage_error(command, "the inputs cannot be both %u shards and %u",
+                           (unsigned)o->shards, (unsigned)n);
+    o->shards = n;
+    return true;
+}
+
+bool set_shard(const char *command, const char *text, Options *o)
+{
+    char *end = NULL;
+    const bool begins = *text >= '0' && *text <= '9';
+    const unsigned long long shard = begins ? strtoull(text, &end, 10) : 0;
+    const bool slash = begins && *end == '/' && end[1] >= '0' && end[1] <= '9';
+    const unsigned long long n = slash ? strtoull(end + 1, &end, 10) : 0;
+    if (!slash || *end != '\0' || shard < 1 || n > SHARDS_MAX || shard > n)
+        return usage_error(command,
+                           "--shard takes K/N, such as 3/16, K from 1 to N and N at most "
+                           "%d, not '%s'",
+                           SHARDS_MAX, text);
+    o->shard = (uint32_t)shard;
+    return set_number_of_shards(command, o, (uint32_t)n);
+}
+
+bool set_shards(const char *command, const char *text, Options *o)
+{
+    uint32_t n;
+    return value_count(command, "--shards", text, 1, SHARDS_MAX, &n) &&
+           set_number_of_shards(command, o, n);
+}
+
 bool set_pages(const char *command, const char *text, Options *o)
 {
     o->pages = text;

@@ -12,6 +12,8 @@ bool set_help(const char *command, const char *text, Options *options);
 bool set_help_all(const char *command, const char *text, Options *options);
 
 bool set_files0_from(const char *command, const char *text, Options *options);
+bool set_shard(const char *command, const char *text, Options *options);
+bool set_shards(const char *command, const char *text, Options *options);
 bool set_pages(const char *command, const char *text, Options *options);
 bool set_include(const char *command, const char *text, Options *options);
 bool set_region(const char *command, const char *text, Options *options);

@@ -370,6 +370,22 @@ const Option option_table[] = {
      .help = "Read more names of files and directories from FILE, each ended by a NUL byte; - is "
              "standard input",
      .more = "find -print0 prints such names. OUT is then a folder."},
+    {.name = "shard", .argument = "K/N", .type = OPTION_CALL, .set = set_shard,
+     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .help = "Take only the Kth of N parts of the inputs, of about as many bytes each, in the order "
+             "of all",
+     .more = "What the parts print, one behind the other, is what is printed without this option. "
+             "OUT is a folder."},
+    {.name = "shards", .argument = "N", .type = OPTION_CALL, .set = set_shards,
+     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .help = "With --state: do N parts, one after the other"},
+    {.name = "state", .argument = "DIR", .type = OPTION_TEXT, .target = PLACE(state),
+     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .help = "Keep in DIR what is done of --shard K/N or --shards N; what is there is not done "
+             "again",
+     .more = "A command that was interrupted is given again, with the same DIR, by any number of "
+             "processes. DIR belongs to one command with its inputs and options. Outputs that exist "
+             "are taken for done unless --force is given."},
     {.name = "page", .argument = "LIST", .type = OPTION_CALL, .set = set_pages,
      .commands = READING, .group = GROUP_INPUT,
      .help = "Use these pages only, counted from 0, as FILE[LIST] does: 0,3-5, or 2.1 for a SubIFD",

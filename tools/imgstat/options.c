@@ -162,6 +162,30 @@ static bool answer_wrong(Command command, int code, char *const *argv, const Opt
     return answer_unknown(command, o, (const char[]){'-', (char)optopt, '\0'});
 }
 
+/* Notes an option, unless it changes no result. */
+static void note_argument(const Option *option, const char *text, Options *o)
+{
+    static const char neutral[] =
+        " device jobs memory quiet verbose files0-from shard shards state force skip-existing ";
+    char name[40];
+    snprintf(name, sizeof name, " %s ", option->name);
+    if (strstr(neutral, name) != NULL)
+        return;
+    const char *const before = o->arguments != NULL ? o->arguments : "";
+    const char *const value = text != NULL ? text : "";
+    const size_t bytes = strlen(before) + strlen(option->name) + strlen(value) + 5;
+    char *const line = text_alloc(bytes), *const after = text_alloc(2 * bytes);
+    snprintf(line, bytes, "--%s%s%s\n", option->name, text != NULL ? "=" : "", value);
+    /* Behind the lines that are not larger: the same options in any order are the same text. */
+    const char *at = before;
+    while (*at != '\0' && strncmp(at, line, strcspn(at, "\n") + 1) <= 0)
+        at += strcspn(at, "\n") + 1;
+    snprintf(after, 2 * bytes, "%.*s%s%s", (int)(at - before), before, line, at);
+    free(line);
+    free(o->arguments);
+    o->arguments = after;
+}
+
 static bool read_words(Command command, int argc, char **argv, Options *o)
 {
     const Syntax syntax = syntax_of(command);
@@ -180,6 +204,8 @@ static bool read_words(Command command, int argc, char **argv, Options *o)
             good = answer_wrong(command, code, argv, o);
         else
             good = apply_option(find_option(command, code), optarg, o);
+        if (good && code != CODE_WORD && code != CODE_STDIN_PAGE)
+            note_argument(find_option(command, code), optarg, o);
         if (o->help != HELP_NONE)
             break;
     }
@@ -313,6 +339,35 @@ static bool check_standard_input(const char *name, bool apply, const Options *o)
     return true;
 }
 
+static bool check_shards(const char *name, Command command, Options *o)
+{
+    TransformOptions *const t = &o->transform;
+    if (o->state != NULL && *o->state == '\0')
+        return usage_error(name, "--state names a folder: an empty name is none");
+    if (o->shards > 0 && o->shard == 0 && o->state == NULL)
+        return usage_error(name, "--shards needs --state, the folder that keeps what is done");
+    if (o->state != NULL && o->shards == 0)
+        return usage_error(name, "--state needs --shards N, or --shard K/N for one of them");
+    if (o->shards == 0)
+        return true;
+    for (size_t i = 0; i < o->n_names; i++)
+        if (option_is_standard_input(o->names[i]))
+            return usage_error(name, "standard input cannot be in shards");
+    if (command_table[command].input == INPUT_READ)
+        return o->style != OUTPUT_PEOPLE || usage_error(name, "shards need --json%s",
+                                                        command == COMMAND_INFO ? "" : " or --csv");
+    if (t->together == IMGSTAT_BY_ALL || t->save_transfer != NULL)
+        return usage_error(name,
+                           "a shard has only a part of the images: make the transfer of all "
+                           "by --together --save-transfer without -o, and apply it in shards");
+    if (is_standard_output(t->output))
+        return usage_error(name, "shards need a folder for -o");
+    if (o->state != NULL && t->dry_run)
+        return usage_error(name, "--dry-run does nothing that --state could keep");
+    t->skip_existing = t->skip_existing || (o->state != NULL && !t->write.replace);
+    return true;
+}
+
 static bool check_together(Command command, const char *name, Options *o)
 {
     if (command == COMMAND_DEVICES)
@@ -332,6 +387,8 @@ static bool check_together(Command command, const char *name, Options *o)
         return usage_error(name, "--files0-from: %s holds no name", o->files0_from);
     if (o->n_names + o->n_list == 0)
         return usage_error(name, "name at least one file or directory, or - for standard input");
+    if (!check_shards(name, command, o))
+        return false;
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
     take_scaled(&o->transform);
@@ -390,6 +447,7 @@ void options_release(Options *options)
     free(options->exclude.items);
     free(options->names);
     free(options->list_standard);
+    free(options->arguments);
     if (options->list_fd >= 0)
         close(options->list_fd);
 }

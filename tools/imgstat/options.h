@@ -15,7 +15,7 @@ typedef enum OutputStyle {
 
 typedef enum HelpWanted { HELP_NONE, HELP_EVERYDAY, HELP_ALL } HelpWanted;
 
-enum { JOBS_MAX = 1024 };
+enum { JOBS_MAX = 1024, SHARDS_MAX = 1000000 };
 
 /* A number, or so many per cent of full scale. */
 typedef struct ScaledValue {
@@ -56,6 +56,9 @@ typedef struct Options {
     size_t n_list;           /* its names */
     char *list_standard;     /* the first that is standard input; NULL for none; owned */
     GlobList include, exclude;
+    uint32_t shard, shards; /* --shard 3/16; shard 0: all of them, shards 0: not in shards */
+    const char *state;      /* the folder that keeps what is done; NULL for none */
+    char *arguments;        /* the options that change results, a line each, sorted; owned */
 
     OutputStyle style;
     bool quiet, verbose;

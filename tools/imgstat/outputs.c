@@ -35,7 +35,7 @@ static bool goes_to_folder(const Options *o, const InputList *inputs)
 {
     const char *const output = o->transform.output;
     const size_t length = strlen(output);
-    if (inputs->n > 1 || o->files0_from != NULL || is_directory(output) ||
+    if (inputs->n > 1 || o->files0_from != NULL || o->shards > 0 || is_directory(output) ||
         (length > 0 && output[length - 1] == '/'))
         return true;
     return o->n_names == 1 && is_directory(o->names[0]);

@@ -12,8 +12,9 @@
  * work.run measures or transforms the inputs that it is given, and writes what is to be kept into a
  * new file, which shard_run then renames to DIR/shard-0003-of-0016.ENDING. Several processes may
  * do this at once, with one DIR, on one machine or on many: a shard that two of them do is done
- * twice with the same bytes, and one of the two files stays. A process that is killed leaves
- * nothing that counts, and running the command again does what is missing. */
+ * twice with the same results, and one of the two files stays. A process that is killed leaves
+ * nothing that counts, and running the command again does what is missing. Commands whose results
+ * are text use shard_text.h. */
 #ifndef IMGSTAT_TOOLS_SHARD_H
 #define IMGSTAT_TOOLS_SHARD_H
 
@@ -23,14 +24,11 @@
  * weighs the bytes of its file and INPUT_WEIGHT more; an archive is one input. */
 typedef struct ShardSet {
     const Options *options;
-    uint32_t n;         /* shards */
-    uint64_t inputs;    /* in all, archives for one */
-    uint64_t weight;    /* of all */
-    uint64_t id[2];     /* digest of all names and sizes and of n, the same in every process */
-    uint64_t arguments; /* digest of the command and of the options that change results */
+    uint32_t n;      /* shards */
+    uint64_t inputs; /* in all, archives for one */
+    uint64_t weight; /* of all */
+    uint8_t id[16];  /* digest of all names and sizes and of n, the same in every process */
 } ShardSet;
-
-enum { SHARDS_MAX = 1000000 };
 
 typedef struct ShardWork {
     const char *ending; /* of the file that is kept: "rec", "done" */
@@ -51,9 +49,13 @@ typedef enum ShardOutcome {
     SHARD_FAILED    /* a sentence was printed */
 } ShardOutcome;
 
-/* Reads all names and sizes, makes the folder of --state where there is one, and compares what it
- * says of its inputs and options. NULL after a sentence on standard error and a raised status: the
- * folder belongs to other inputs, options or another number of shards. */
+/* The part of the inputs that --shard asks for, which reads all names and sizes; all inputs where
+ * it is not given. */
+InputPart shard_part(const Options *options);
+
+/* Reads all names and sizes, makes the folder of --state, and compares what it says of inputs and
+ * options. NULL after a sentence on standard error and a raised status: the folder belongs to other
+ * inputs, options or another number of shards, or cannot be written. */
 ShardSet *shard_set_create(const Options *options);
 void shard_set_destroy(ShardSet *set); /* accepts NULL */
 

@@ -75,6 +75,13 @@ void status_raise(int status)
         exit_status = status;
 }
 
+int status_exchange(int status)
+{
+    const int before = exit_status;
+    exit_status = status;
+    return before;
+}
+
 int status_get(void)
 {
     return exit_status;

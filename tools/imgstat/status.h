@@ -24,6 +24,8 @@ int status_interrupted(void); /* the signal, or 0; any thread */
 
 void status_raise(int status); /* main thread only */
 int status_get(void);
+/* Sets the exit status and returns what it was: for a part of the work that is judged by itself. */
+int status_exchange(int status);
 
 /* Flushes standard output; a failure is reported once and raises the status. A closed pipe is
  * no news to anyone: then the process ends quietly. */

@@ -56,6 +56,8 @@ typedef struct ImgstatChain ImgstatChain;
  * largest that will come; its pixels are not read. alpha: index of the channel to leave alone, or
  * -1. Takes samples of at most 16 bits, and IMGSTAT_STRETCH, IMGSTAT_PERCENTILE and
  * IMGSTAT_EQUALIZE by imgstat's own formulas, to any depth; the rest is an IMGSTAT_ERR_UNSUPPORTED.
+ * So are an input range and a region: a chain makes its map of all of each image. The calls that
+ * wait, imgstat_transfer_create and imgstat_transfer_apply, take both.
  * Allocates and waits: not while a graph is recorded. Samples of 16 bits take about 2 MiB a
  * channel, and up to 256 KiB a multiprocessor. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_chain_create(ImgstatDevice *device,

@@ -159,6 +159,11 @@ Test(chain, refuses_what_counts_do_not_tell)
     const ImgstatMethod fixed = {.has_in_range = true, .in_lo = 1, .in_hi = 9};
     cr_expect_eq(imgstat_chain_create(device, &fixed, &bytes, -1, &chain, NULL),
                  IMGSTAT_ERR_UNSUPPORTED);
+    ImgstatError why = {0};
+    const ImgstatMethod part = {.transform = IMGSTAT_EQUALIZE, .region = {0, 0, 1, 1}};
+    cr_expect_eq(imgstat_chain_create(device, &part, &bytes, -1, &chain, &why),
+                 IMGSTAT_ERR_UNSUPPORTED);
+    cr_expect(strstr(why.message, "region"), "%s", why.message);
     cr_expect_eq(imgstat_chain_create(device, &equalize, &bytes, 1, &chain, NULL), IMGSTAT_ERR_ARG);
     imgstat_chain_destroy(NULL);
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* bin_code.h: bins as few bytes. docs/record-format.md has the code. */
+#ifndef IMGSTAT_RECORD_BIN_CODE_H
+#define IMGSTAT_RECORD_BIN_CODE_H
+
+#include "record/byte_stream.h"
+
+/* Writes bins [0, n). */
+void bins_put(ByteWriter *writer, const uint64_t *bins, size_t n);
+
+/* Reads bins [0, n), all 0 so far. The reader fails for what bins_put does not write. */
+void bins_get(ByteReader *reader, uint64_t *bins, size_t n);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* byte_stream.h: bytes that are written one after another, and read back with every bound checked.
+ * Numbers are in little-endian order. */
+#ifndef IMGSTAT_RECORD_BYTE_STREAM_H
+#define IMGSTAT_RECORD_BYTE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero is an empty one. */
+typedef struct ByteWriter {
+    uint8_t *bytes; /* n of them; the owner frees it */
+    size_t n, capacity;
+    bool failed; /* memory ran out: what is written is lost */
+} ByteWriter;
+
+void put_bytes(ByteWriter *writer, const void *bytes, size_t n);
+/* The low n bytes of a number. */
+void put_number(ByteWriter *writer, uint64_t value, unsigned n);
+/* Seven bits a byte, low ones first; the high bit says that another byte follows. */
+void put_varint(ByteWriter *writer, uint64_t value);
+/* Its length as a varint, then its bytes. */
+void put_text(ByteWriter *writer, const char *text);
+
+enum { TEXT_MOST = 65535 };
+
+/* Reads bytes from `at` to `end`. After a failure everything read is 0, and the reader stays where
+ * it is. */
+typedef struct ByteReader {
+    const uint8_t *at, *end;
+    bool failed; /* the bytes end early, or are not in the one form of what they say */
+} ByteReader;
+
+/* Returns where n bytes are; NULL after a failure. */
+const uint8_t *get_bytes(ByteReader *reader, size_t n);
+uint64_t get_number(ByteReader *reader, unsigned n);
+/* Fails if there is a shorter form. */
+uint64_t get_varint(ByteReader *reader);
+/* Fails if the value is above `most`. */
+uint64_t get_varint_up_to(ByteReader *reader, uint64_t most);
+/* Returns a copy of a text, which free() frees. Fails if it is longer than TEXT_MOST or contains a
+ * NUL. NULL after a failure, and if memory runs out: *memory becomes true. */
+char *get_text(ByteReader *reader, bool *memory);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* record_file.h: data sets as bytes: header, account, records, checksum. docs/record-format.md has
+ * the format. */
+#ifndef IMGSTAT_RECORD_RECORD_FILE_H
+#define IMGSTAT_RECORD_RECORD_FILE_H
+
+#include "record/byte_stream.h"
+#include "record/dataset.h"
+
+enum { RECORD_MAGIC_BYTES = 8, RECORD_FORMAT = 1 };
+extern const uint8_t record_magic[RECORD_MAGIC_BYTES];
+
+/* Writes a data set. The caller frees writer->bytes. */
+void dataset_put(ByteWriter *writer, ImgstatDataset *dataset);
+
+/* Writes a data set that holds one record. */
+void dataset_put_record(ByteWriter *writer, const ImgstatRecord *record);
+
+/* Takes the only record out of a data set, which is destroyed whatever happens. */
+ImgstatResult dataset_only_record(ImgstatDataset *dataset, ImgstatRecord **out, ImgstatError *err);
+
+#endif

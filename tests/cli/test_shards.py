@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Parts of the inputs, and the folder that keeps what is done of them: whatever is killed, the results are those of
+one process that was left alone.
+
+usage: test_shards.py IMGSTAT [TEST...]
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+
+from harness import TESTDATA, check, environment, main, png, run
+
+
+def make_images(folder, n=60):
+    """Images of different sizes, some of them damaged, in two directories."""
+    for i in range(n):
+        place = folder / "in" / ("a" if i % 3 else "b")
+        place.mkdir(parents=True, exist_ok=True)
+        size = 4 + i * 2
+        data = png(size, size, 8, random.Random(i).randbytes(size * size))
+        (place / f"{i:03}.png").write_bytes(data if i % 10 else data[:len(data) // 2])
+
+
+def tree(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_parts_are_the_whole(program, folder):
+    make_images(folder)
+    for command in (("stats", "--json"), ("stats", "--csv"), ("hist", "--csv", "--bins", "8"), ("info", "--json")):
+        whole = run(program, *command, "--recursive", "in", cwd=folder, status=None)
+        for n in (1, 2, 7, 100):
+            parts = [run(program, *command, "--recursive", "--shard", f"{k}/{n}", "in", cwd=folder, status=None)
+                     for k in range(1, n + 1)]
+            check(b"".join(part.stdout for part in parts) == whole.stdout, f"{command}: {n} parts")
+            check(max(part.returncode for part in parts) == whole.returncode, f"{command}: exit status of {n} parts")
+            kept = run(program, *command, "--recursive", "--state", f"{command[0]}{command[1]}{n}", "--shards", n, "in",
+                       cwd=folder, status=whole.returncode)
+            check(kept.stdout == whole.stdout, f"{command}: {n} shards that are kept")
+            check(kept.stderr == whole.stderr, f"{command}: {n} shards, stderr: {kept.stderr!r}, not {whole.stderr!r}")
+    weights = [sum((folder / line.split(b",")[0].decode()).stat().st_size + 4096
+                   for line in run(program, "stats", "--csv", "--recursive", "--shard", f"{k}/4", "in", cwd=folder,
+                                   status=None).stdout.splitlines() if line.startswith(b"in/")) for k in range(1, 5)]
+    check(max(weights) < 1.5 * min(weights), f"weights of 4 parts: {weights}")
+
+
+def test_transforms(program, folder):
+    make_images(folder)
+    run(program, "normalize", "--recursive", "in", "-o", "whole/", cwd=folder, status=1)
+    whole = tree(folder / "whole")
+    check(len(whole) == 54, f"{len(whole)} outputs")
+    for k in (3, 1, 2):
+        run(program, "normalize", "--recursive", "--shard", f"{k}/3", "in", "-o", "parts/", cwd=folder, status=None)
+    check(tree(folder / "parts") == whole, "three parts")
+    words = ("normalize", "--recursive", "--state", "state", "--shards", "5", "in", "-o", "kept")
+    done = run(program, *words, cwd=folder, status=1)
+    check(tree(folder / "kept") == whole, "five shards that are kept")
+    check(done.stderr.endswith(b"54 written, 6 failed\n"), f"the sum: {done.stderr!r}")
+    # What is done is not done again: nothing of the inputs is read, and no output made.
+    listed = b"".join((folder / "state" / f"shard-{k:04}-of-0005.done").read_bytes() for k in range(1, 6))
+    check(all(b"kept/" + name.encode() + b"\0" in listed for name in whole), "the lists of outputs")
+    shutil.rmtree(folder / "kept")
+    again = run(program, *words, cwd=folder, status=1)
+    check(again.stderr == done.stderr and not (folder / "kept").exists(), f"again: {again.stderr!r}")
+    # A shard that is damaged is done again, and outputs that are there stay.
+    (folder / "state" / "shard-0002-of-0005.done").write_bytes(b"imgstat shard text 1\n0 done")
+    run(program, *words, cwd=folder, status=1)
+    check(0 < len(tree(folder / "kept")) < 54, "one shard again")
+    shutil.rmtree(folder / "state")
+    times = {name: (folder / "kept" / name).stat().st_mtime_ns for name in tree(folder / "kept")}
+    done = run(program, *words, cwd=folder, status=1)
+    check(tree(folder / "kept") == whole, "without the state")
+    check(all((folder / "kept" / name).stat().st_mtime_ns == time for name, time in times.items()), "outputs stay")
+    check(b", %d skipped" % len(times) in done.stderr, f"skipped: {done.stderr!r}")
+
+
+def test_refusals(program, folder):
+    make_images(folder, 12)
+    base = ("stats", "--json", "--state", "state", "--shards", "3")
+    run(program, *base, "in/a", cwd=folder, status=1)
+    for words, sentence in (
+            ((*base[:-1], "4", "in/a"), b"there it is 'shards 3', here 'shards 4'"),
+            ((*base, "in/b"), b"there it is 'inputs 8, digest "),
+            ((*base, "--mode", "in/a"), b"here '--mode'"),
+            (("hist", *base[1:], "in/a"), b"there it is 'imgstat stats', here 'imgstat hist'"),
+            (("stats", "--json", "--shards", "3", "in/a"), b"--shards needs --state"),
+            (("stats", "--json", "--state", "state", "in/a"), b"--state needs --shards N"),
+            (("stats", "--json", "--shard", "4/3", "in/a"), b"--shard takes K/N, such as 3/16"),
+            (("stats", "--json", "--shard", "0/3", "in/a"), b"--shard takes K/N, such as 3/16"),
+            (("stats", "--json", "--shard", "1/3x", "in/a"), b"--shard takes K/N, such as 3/16"),
+            (("stats", "--json", "--shard", "1/3", *base[2:-1], "4", "in/a"), b"cannot be both 3 shards and 4"),
+            (("stats", "--shard", "1/3", "in/a"), b"shards need --json or --csv"),
+            (("stats", "--json", "--shard", "1/3", "-"), b"standard input cannot be in shards"),
+            (("normalize", "--together", "--shard", "1/3", "in/a", "-o", "out"), b"a shard has only a part of the images"),
+            (("normalize", "--shard", "1/3", "in/a", "-o", "-"), b"shards need a folder for -o"),
+            (("normalize", "--shard", "1/3", "in/a", "-o", "x.png"), b"these inputs need a folder")):
+        done = run(program, *words, cwd=folder, status=2)
+        check(sentence in done.stderr and done.stdout == b"", f"{words}: {done.stderr!r}")
+    # Options that change no result, and their order, do not count.
+    run(program, *base, "-j1", "--device", "cpu", "--quiet", "in/a", cwd=folder, status=1)
+    for words in (("--mode", "--percentiles", "5"), ("--percentiles", "5", "--mode")):
+        run(program, "stats", "--json", "--state", "order", "--shard", "1/2", *words, "in/a", cwd=folder, status=None)
+        check((folder / "order/set").read_bytes().endswith(b"--json\n--mode\n--percentiles=5\n"), f"order: {words}")
+    os.utime(folder / "in/a/001.png")  # the same size: the same inputs
+    run(program, *base, "in/a", cwd=folder, status=1)
+    (folder / "in/a/001.png").write_bytes(b"longer" * 1000)
+    done = run(program, *base, "in/a", cwd=folder, status=2)
+    check(b"belongs to another command, to other inputs" in done.stderr, f"a file that grew: {done.stderr!r}")
+    (folder / "file").write_bytes(b"")
+    done = run(program, "stats", "--json", "--state", "file", "--shards", "2", "in/b", cwd=folder, status=1)
+    check(done.stderr.startswith(b"imgstat stats: file/set: "), f"a file for the folder: {done.stderr!r}")
+
+
+def test_killed_at_any_time(program, folder):
+    """kill -9 at random moments, two processes at once, until all is done: outputs and texts as of one process."""
+    make_images(folder)
+    run(program, "equalize", "--recursive", "in", "-o", "whole/", cwd=folder, status=1)
+    whole = tree(folder / "whole")
+    words = [program, "equalize", "--recursive", "--state", "state", "--shards", "12", "in", "-o", "out"]
+    moments, killed, ends = random.Random(7), 0, 0
+    for _ in range(40):
+        children = [subprocess.Popen(words, cwd=folder, env=environment(), stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL) for _ in range(2)]
+        for child in children:
+            try:
+                child.wait(moments.random() * 0.12)
+                ends += 1
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                killed += child.wait() == -signal.SIGKILL
+        if moments.random() < 0.2 and (folder / "state").is_dir():  # as a disk may leave it after a power cut
+            for path in sorted((folder / "state").glob("*.done"))[:1]:
+                path.write_bytes(path.read_bytes()[:-5])
+    check(killed > 5, f"{killed} processes were killed")
+    done = run(program, *words[1:], cwd=folder, status=1)
+    now = {name: data for name, data in tree(folder / "out").items() if not name.rpartition("/")[2].startswith(".")}
+    check(now == whole, f"outputs after {killed} kills: {set(now) ^ set(whole)}")
+    check(b", 6 failed" in done.stderr.splitlines()[-1], f"the sum: {done.stderr[-200:]!r}")
+
+
+def test_twice_at_once(program, folder):
+    """Processes that do the same shards at the same time disturb nobody."""
+    make_images(folder)
+    run(program, "equalize", "--recursive", "in", "-o", "whole/", cwd=folder, status=1)
+    words = [program, "equalize", "--recursive", "--state", "state", "--shards", "4", "in", "-o", "out"]
+    children = [subprocess.Popen(words, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                for _ in range(4)]
+    for child in children:
+        _, said = child.communicate()
+        check(child.returncode == 1 and b", 6 failed" in said.splitlines()[-1] and b"exists already" not in said,
+              f"one of four: {child.returncode}, {said[-300:]!r}")
+    check(tree(folder / "out") == tree(folder / "whole"), "outputs of four processes")
+    check(sorted(path.name for path in (folder / "state").iterdir()) ==
+          ["set", *(f"shard-{k:04}-of-0004.done" for k in range(1, 5))], "no other file is left")
+
+
+if __name__ == "__main__":
+    main(globals())

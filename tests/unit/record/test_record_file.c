@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* test_record_file.c: data sets as bytes: the same for any tree of merges, read back, and refused.
+ */
+#include "record/record_file.h"
+
+#include "helper_keys.h"
+#include "helper_measure.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static ImgstatDataset *new_set(void)
+{
+    ImgstatDataset *made = NULL;
+    cr_assert(imgstat_dataset_create(&made, NULL) == IMGSTAT_OK);
+    return made;
+}
+
+typedef struct Bytes {
+    uint8_t *at;
+    size_t n;
+} Bytes;
+
+static Bytes bytes_of(ImgstatDataset *set)
+{
+    Bytes bytes = {.n = imgstat_dataset_bytes(set, NULL, 0)};
+    bytes.at = malloc(bytes.n);
+    cr_assert(bytes.at && imgstat_dataset_bytes(set, bytes.at, bytes.n) == bytes.n);
+    return bytes;
+}
+
+static void check_same(Bytes a, Bytes b, const char *what)
+{
+    size_t i = 0;
+    while (i < a.n && i < b.n && a.at[i] == b.at[i])
+        i++;
+    cr_assert(a.n == b.n && i == a.n, "%s: %zu and %zu bytes, alike up to %zu", what, a.n, b.n, i);
+}
+
+static ImgstatDataset *read_back(Bytes bytes, const char *name)
+{
+    ImgstatDataset *set = NULL;
+    ImgstatError error = {0};
+    const ImgstatResult res = imgstat_dataset_from_bytes(name, bytes.at, bytes.n, 0, &set, &error);
+    cr_assert(res == IMGSTAT_OK, "%s", error.message);
+    return set;
+}
+
+/* ---- Many images ---- */
+
+enum { IMAGES = 24, PIXELS = 35, CHANNELS = 2 };
+
+/* Image i of a sample type, with NaN, infinities, nodata and masked samples here and there. */
+static void add_image(ImgstatDataset *set, ImgstatSample sample, unsigned i, bool by_group)
+{
+    static const char *const groups[] = {"", "plate 1", "plate 2"};
+    const ImgstatMeasure how = {.mergeable = true};
+    Random random = {1000 * sample + i + 1};
+    uint64_t room[PIXELS * CHANNELS];
+    uint8_t mask[PIXELS];
+    unsigned char *const pixels = (unsigned char *)room;
+    const size_t bytes = imgstat_sample_bytes(sample);
+    for (size_t k = 0; k < PIXELS * CHANNELS; k++) {
+        const uint64_t bits = random_next(&random);
+        const uint64_t some = i % 3 ? bits : bits % 7; /* equal extrema in several images */
+        memcpy(pixels + k * bytes, &some, bytes);
+    }
+    for (size_t k = 0; k < PIXELS; k++)
+        mask[k] = random_next(&random) % 10 > 0;
+    ImagePro image = measure_wrap(pixels, 7, 5, CHANNELS, sample);
+    if (i % 4 == 1) {
+        image.mask = mask;
+        image.mask_pitch = 7;
+    }
+    if (i % 4 == 2)
+        imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_U8, .as.u = 3});
+    ImgstatRecord *const record = measure_image(&image, &how);
+    char name[32];
+    snprintf(name, sizeof name, "folder/%u.tif", (i * 7) % IMAGES);
+    SharedText *const file = shared_text_create(name, strlen(name));
+    for (uint16_t c = 0; c < CHANNELS && i != 5; c++) /* 5: an image in memory */
+        if (record->record->tally[c].n > 0)
+            record->places[c] =
+                (Places){shared_text_retain(file), shared_text_retain(file), i % 2, i % 2};
+    shared_text_release(file);
+    dataset_add_file(set, name);
+    image_record_count_file(record, name);
+    if (i % 11 == 3) {
+        ImgstatError error = {.code = IMGSTAT_ERR_TRUNCATED};
+        snprintf(error.message, sizeof error.message, "%s: page 3 ends early", name);
+        cr_assert(dataset_fail(set, name, &error, NULL) == IMGSTAT_OK);
+    }
+    cr_assert(dataset_add(set, by_group ? groups[i % 3] : "", record, NULL) == IMGSTAT_OK);
+}
+
+/* Merges sets in an order and tree by chance; some are bytes in between. The last is left. */
+static ImgstatDataset *merge_by_chance(ImgstatDataset **sets, size_t n, Random *random)
+{
+    for (; n > 1; n--) {
+        const size_t a = random_next(random) % n;
+        size_t b = random_next(random) % (n - 1);
+        b += b >= a;
+        if (random_next(random) % 3 == 0) {
+            const Bytes bytes = bytes_of(sets[a]);
+            imgstat_dataset_destroy(sets[a]);
+            sets[a] = read_back(bytes, "some.rec");
+            free(bytes.at);
+        }
+        ImgstatError error;
+        cr_assert(imgstat_dataset_merge(sets[a], sets[b], &error) == IMGSTAT_OK, "%s",
+                  error.message);
+        imgstat_dataset_destroy(sets[b]);
+        sets[b] = sets[n - 1];
+        if (a == n - 1)
+            sets[a == n - 1 ? b : a] = sets[n - 1];
+    }
+    return sets[0];
+}
+
+static void check_sample(ImgstatSample sample, bool by_group)
+{
+    ImgstatDataset *const whole = new_set();
+    for (unsigned i = 0; i < IMAGES; i++)
+        add_image(whole, sample, i, by_group);
+    const Bytes expected = bytes_of(whole);
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        Random random = {seed};
+        const size_t parts = 1 + random_next(&random) % 9;
+        ImgstatDataset *sets[9];
+        for (size_t k = 0; k < parts; k++) {
+            sets[k] = new_set();
+            for (unsigned i = 0; i < IMAGES; i++) /* backwards, and dealt out */
+                if ((IMAGES - 1 - i) * 5 % parts == k)
+                    add_image(sets[k], sample, IMAGES - 1 - i, by_group);
+            const uint8_t set[16] = {9, 9};
+            cr_assert(imgstat_dataset_set_shard(sets[k], (uint32_t)k, (uint32_t)parts, set, NULL) ==
+                      IMGSTAT_OK);
+        }
+        ImgstatDataset *const merged = merge_by_chance(sets, parts, &random);
+        const Bytes got = bytes_of(merged);
+        check_same(expected, got, imgstat_sample_name(sample));
+        ImgstatDataset *const again = read_back(got, NULL);
+        const Bytes twice = bytes_of(again);
+        check_same(expected, twice, "read and written again");
+        free(got.at);
+        free(twice.at);
+        imgstat_dataset_destroy(merged);
+        imgstat_dataset_destroy(again);
+    }
+    free(expected.at);
+    imgstat_dataset_destroy(whole);
+}
+
+Test(bytes, do_not_depend_on_the_tree_of_merges)
+{
+    for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
+        check_sample((ImgstatSample)s, false);
+        check_sample((ImgstatSample)s, true);
+    }
+}
+
+/* ---- Damage ---- */
+
+static void put_right(Bytes bytes)
+{
+    const uint64_t checksum = digest_checksum(bytes.at, bytes.n - 8);
+    for (unsigned i = 0; i < 8; i++)
+        bytes.at[bytes.n - 8 + i] = (uint8_t)(checksum >> (8 * i));
+}
+
+/* A small set that has a bit of everything. */
+static Bytes small_set(ImgstatSample sample)
+{
+    static const char *const names[] = {"left", "right"};
+    const ImgstatKind kind = {.sample = sample,
+                              .channels = CHANNELS,
+                              .alpha = 1,
+                              .photometric = "gray",
+                              .names = names,
+                              .has_nodata = true,
+                              .nodata = {.sample = IMGSTAT_U8, .as.u = 3},
+                              .alpha_masks = true,
+                              .region = {1, 2, 3, 4}};
+    ImgstatDataset *const set = new_set();
+    ImgstatRecord *record = NULL;
+    const uint8_t id[16] = {1, 2, 3};
+    cr_assert(imgstat_record_create(&kind, &record, NULL) == IMGSTAT_OK);
+    cr_assert(dataset_add(set, "first", record, NULL) == IMGSTAT_OK);
+    for (unsigned i = 0; i < 4; i++)
+        add_image(set, sample, i, false);
+    cr_assert(imgstat_dataset_set_shard(set, 2, 11, id, NULL) == IMGSTAT_OK);
+    const Bytes bytes = bytes_of(set);
+    imgstat_dataset_destroy(set);
+    return bytes;
+}
+
+static ImgstatResult read_changed(Bytes bytes, ImgstatError *error)
+{
+    ImgstatDataset *set = NULL;
+    const ImgstatResult res =
+        imgstat_dataset_from_bytes("x.rec", bytes.at, bytes.n, 0, &set, error);
+    cr_assert((res == IMGSTAT_OK) == (set != NULL));
+    if (set) { /* what is taken has one form, and statistics that can be computed */
+        const Bytes again = bytes_of(set);
+        check_same(bytes, again, "taken");
+        free(again.at);
+        for (size_t i = 0; i < imgstat_dataset_records(set); i++)
+            cr_assert(imgstat_record_compute(imgstat_dataset_record(set, i), NULL, NULL) ==
+                      IMGSTAT_OK);
+    } else {
+        cr_assert(error->code == res && strncmp(error->message, "x.rec: ", 7) == 0, "%s",
+                  error->message);
+    }
+    imgstat_dataset_destroy(set);
+    return res;
+}
+
+Test(bytes, damaged_ones_are_refused)
+{
+    static const ImgstatSample samples[] = {IMGSTAT_U8, IMGSTAT_F16, IMGSTAT_I32, IMGSTAT_F64};
+    for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
+        const Bytes bytes = small_set(samples[s]);
+        ImgstatError error;
+        cr_assert(read_changed(bytes, &error) == IMGSTAT_OK, "%s", error.message);
+        for (size_t n = 0; n < bytes.n; n++) { /* exactly so long, for a sanitizer to see */
+            const Bytes less = {.at = malloc(n ? n : 1), .n = n};
+            memcpy(less.at, bytes.at, n);
+            cr_assert(read_changed(less, &error) != IMGSTAT_OK);
+            if (n > 24) {
+                put_right(less);
+                cr_assert(read_changed(less, &error) != IMGSTAT_OK, "%zu bytes", n);
+            }
+            free(less.at);
+        }
+        size_t taken = 0;
+        for (size_t i = 0; i + 8 < bytes.n; i++) {
+            for (unsigned bit = 0; bit < 8; bit++) {
+                bytes.at[i] ^= (uint8_t)(1u << bit);
+                cr_assert(read_changed(bytes, &error) != IMGSTAT_OK, "byte %zu", i);
+                put_right(bytes);
+                taken += read_changed(bytes, &error) == IMGSTAT_OK; /* another record */
+                bytes.at[i] ^= (uint8_t)(1u << bit);
+                put_right(bytes);
+            }
+        }
+        cr_assert(taken > 0 && taken < bytes.n * 8);
+        free(bytes.at);
+    }
+}
+
+static void check_refused(Bytes bytes, ImgstatResult code, const char *words)
+{
+    ImgstatError error = {0};
+    cr_assert(read_changed(bytes, &error) == code, "%d: %s", error.code, error.message);
+    cr_assert(strstr(error.message, words), "'%s' lacks '%s'", error.message, words);
+}
+
+Test(bytes, say_why_they_are_refused)
+{
+    const Bytes bytes = small_set(IMGSTAT_U16);
+    bytes.at[8] = 2;
+    put_right(bytes);
+    check_refused(bytes, IMGSTAT_ERR_UNSUPPORTED, "version 2 of the format; this imgstat has");
+    bytes.at[8] = 1;
+    check_refused(bytes, IMGSTAT_ERR_FORMAT, "checksum is wrong");
+    bytes.at[0] = 'x';
+    check_refused(bytes, IMGSTAT_ERR_FORMAT, "x.rec: is no record of imgstat");
+    bytes.at[0] = 0x89;
+    put_right(bytes);
+    const Bytes header = {.at = bytes.at, .n = 20};
+    check_refused(header, IMGSTAT_ERR_TRUNCATED, "ends early");
+    ImgstatDataset *set = NULL;
+    ImgstatError error;
+    cr_assert(imgstat_dataset_from_bytes("x.rec", bytes.at, bytes.n, 1 << 20, &set, &error) ==
+              IMGSTAT_ERR_LIMIT);
+    cr_assert(strstr(error.message, "x.rec: the records need more memory"), "%s", error.message);
+    ImgstatRecord *record = NULL;
+    cr_assert(imgstat_record_from_bytes(bytes.at, bytes.n, &record, &error) == IMGSTAT_ERR_ARG);
+    cr_assert(strstr(error.message, "2 records, where one is wanted"), "%s", error.message);
+    free(bytes.at);
+}
+
+/* ---- One record ---- */
+
+Test(bytes, of_one_record)
+{
+    const uint8_t pixels[] = {1, 2, 3, 250};
+    const ImgstatMeasure how = {.mergeable = true};
+    const ImagePro image = measure_wrap(pixels, 2, 2, 1, IMGSTAT_U8);
+    ImgstatRecord *const record = measure_image(&image, &how), *again = NULL;
+    uint8_t bytes[512], more[512];
+    const size_t n = imgstat_record_bytes(record, bytes, sizeof bytes);
+    cr_assert(n > 0 && n < 128, "%zu", n);
+    memset(more, 7, sizeof more);
+    cr_assert(imgstat_record_bytes(record, more, n - 1) == n && more[0] == 7, "no room");
+    cr_assert(imgstat_record_from_bytes(bytes, n, &again, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_record_bytes(again, more, sizeof more) == n && memcmp(bytes, more, n) == 0);
+    cr_assert(imgstat_record_merge(again, record, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_record_compute(again, NULL, NULL) == IMGSTAT_OK);
+    ImgstatStats stats;
+    imgstat_record_stats(again, 0, &stats);
+    cr_assert(stats.count == 8 && stats.sum == 512 && stats.max_at == 3);
+    imgstat_record_destroy(again);
+    imgstat_record_destroy(record);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* shard.c: counts and weighs the inputs, and keeps what is done of them in a folder. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "shard.h"
+#include "option_value.h"
+#include "status.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- The set --------------------------------------------------------------------------------- */
+
+static void put64(XXH3_state_t *state, uint64_t value)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    XXH3_128bits_update(state, bytes, sizeof bytes);
+}
+
+/* Reads all names and sizes. */
+static void weigh(ShardSet *set)
+{
+    XXH3_state_t *const state = XXH3_createState();
+    if (state == NULL)
+        text_no_memory();
+    XXH3_128bits_reset(state);
+    InputStream *const inputs = inputs_open(set->options, (InputPart){0}, true);
+    Input input;
+    for (uint64_t weight; inputs_next_one(inputs, &input, &weight); set->inputs++) {
+        set->weight += weight;
+        XXH3_128bits_update(state, input.path, strlen(input.path) + 1);
+        if (input.pages != NULL)
+            XXH3_128bits_update(state, input.pages, strlen(input.pages));
+        put64(state, weight);
+        input_release(&input);
+    }
+    inputs_close(inputs);
+    put64(state, set->n);
+    const XXH128_hash_t hash = XXH3_128bits_digest(state);
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, hash);
+    memcpy(set->id, canonical.digest, sizeof set->id);
+    XXH3_freeState(state);
+}
+
+InputPart shard_part(const Options *o)
+{
+    if (o->shard == 0)
+        return (InputPart){.parts = 0};
+    ShardSet set = {.options = o, .n = o->shards};
+    weigh(&set);
+    return (InputPart){.part = o->shard, .parts = set.n, .weight = set.weight};
+}
+
+/* ---- The folder ------------------------------------------------------------------------------ */
+
+/* "DIR/NAME" */
+static char *path_in(const Options *o, const char *name)
+{
+    const size_t length = strlen(o->state), bytes = length + strlen(name) + 2;
+    char *const path = text_alloc(bytes);
+    snprintf(path, bytes, "%s%s%s", o->state, o->state[length - 1] == '/' ? "" : "/", name);
+    return path;
+}
+
+/* A name that no other process has, hidden: what is written there counts when it is renamed. */
+static char *temporary_of(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const size_t bytes = strlen(path) + 100;
+    char *const name = text_alloc(bytes);
+    char host[40] = "";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(name, bytes, "%.*s.%s.%s.%ld", (int)(slash + 1 - path), path, slash + 1, host,
+             (long)getpid());
+    return name;
+}
+
+static bool state_error(const Options *o, const char *path, const char *what)
+{
+    const int cause = errno;
+    char *const name = text_display(path);
+    fprintf(stderr, "%s: %s: %s: %s\n", o->command, name, what, strerror(cause));
+    free(name);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
+/* What a folder belongs to. */
+static char *describe(const ShardSet *set, size_t *bytes)
+{
+    const Options *const o = set->options;
+    char *text = NULL;
+    FILE *const out = open_memstream(&text, bytes);
+    if (out == NULL)
+        text_no_memory();
+    fprintf(out, "%s\nimgstat %s\nshards %u\ninputs %llu, digest ", o->command, imgstat_version(),
+            (unsigned)set->n, (unsigned long long)set->inputs);
+    for (size_t i = 0; i < sizeof set->id; i++)
+        fprintf(out, "%02x", set->id[i]);
+    fprintf(out, "\n%s%s\n%s", o->transform.transfer != NULL ? "transfer " : "no transfer",
+            o->transform.transfer != NULL ? o->transform.transfer : "",
+            o->arguments != NULL ? o->arguments : "");
+    if (fclose(out) != 0)
+        text_no_memory();
+    return text;
+}
+
+/* The first line that differs, without its newline; freed by the caller. */
+static char *line_at(const char *text, const char *from)
+{
+    while (from > text && from[-1] != '\n')
+        from--;
+    return strndup(from, strcspn(from, "\n"));
+}
+
+static bool compare(const ShardSet *set, const char *path, const char *wanted)
+{
+    const Options *const o = set->options;
+    char *found = NULL;
+    size_t capacity = 0;
+    FILE *const in = fopen(path, "rbe");
+    const ssize_t n = in != NULL ? getdelim(&found, &capacity, '\0', in) : -1;
+    if (n < 0 && (in == NULL || ferror(in)))
+        state_error(o, path, "cannot be read");
+    if (in != NULL)
+        fclose(in);
+    const bool same = n >= 0 && strcmp(found, wanted) == 0;
+    if (n >= 0 && !same) {
+        size_t at = 0;
+        while (found[at] != '\0' && found[at] == wanted[at])
+            at++;
+        char *const was = line_at(found, found + at), *const is = line_at(wanted, wanted + at);
+        if (was == NULL || is == NULL)
+            text_no_memory();
+        usage_error(o->command,
+                    "%s belongs to another command, to other inputs or options: there it is '%s', "
+                    "here '%s'",
+                    o->state, was, is);
+        status_raise(STATUS_USAGE);
+        free(was);
+        free(is);
+    } else if (n < 0 && in != NULL) {
+        usage_error(o->command, "%s is empty: it is not of imgstat", path);
+        status_raise(STATUS_USAGE);
+    }
+    free(found);
+    return same;
+}
+
+/* The first process to come writes what the folder belongs to; a link never replaces a file. */
+static bool claim(const ShardSet *set)
+{
+    const Options *const o = set->options;
+    if (mkdir(o->state, 0777) != 0 && errno != EEXIST)
+        return state_error(o, o->state, "cannot create the folder");
+    size_t bytes = 0;
+    char *const path = path_in(o, "set"), *const temporary = temporary_of(path);
+    char *const text = describe(set, &bytes);
+    bool good = access(path, F_OK) == 0;
+    if (!good) {
+        FILE *const out = fopen(temporary, "wbe");
+        good = out != NULL && fwrite(text, 1, bytes, out) == bytes && fflush(out) == 0 &&
+               fdatasync(fileno(out)) == 0;
+        good = (out == NULL || fclose(out) == 0) && good;
+        if (good && link(temporary, path) != 0 && errno != EEXIST)
+            good = rename(temporary, path) == 0; /* file systems without links */
+        if (!good)
+            state_error(o, path, "cannot be written");
+        unlink(temporary);
+    }
+    good = good && compare(set, path, text);
+    free(text);
+    free(temporary);
+    free(path);
+    return good;
+}
+
+ShardSet *shard_set_create(const Options *options)
+{
+    ShardSet *const set = text_alloc(sizeof *set);
+    *set = (ShardSet){.options = options, .n = options->shards > 0 ? options->shards : 1};
+    weigh(set);
+    if (options->state == NULL || claim(set))
+        return set;
+    free(set);
+    return NULL;
+}
+
+void shard_set_destroy(ShardSet *set)
+{
+    free(set);
+}
+
+/* ---- Shards ---------------------------------------------------------------------------------- */
+
+bool shard_is_wanted(const Options *options, uint32_t shard)
+{
+    return options->shard == 0 || options->shard == shard;
+}
+
+InputStream *shard_inputs(const ShardSet *set, uint32_t shard)
+{
+    const InputPart part = {.part = shard, .parts = set->n, .weight = set->weight};
+    return inputs_open(set->options, part, false);
+}
+
+char *shard_path(const ShardSet *set, uint32_t shard, const char *ending)
+{
+    char name[80];
+    snprintf(name, sizeof name, "shard-%04u-of-%04u.%s", (unsigned)shard, (unsigned)set->n, ending);
+    return path_in(set->options, name);
+}
+
+/* What is complete reaches the disk before its name does. */
+static bool put_in_place(const Options *o, const char *temporary, const char *path)
+{
+    const int fd = open(temporary, O_RDONLY | O_CLOEXEC);
+    const bool synced = fd >= 0 && fdatasync(fd) == 0;
+    const int cause = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = cause;
+    return (synced && rename(temporary, path) == 0) || state_error(o, path, "cannot be written");
+}
+
+ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *work)
+{
+    char *const path = shard_path(set, shard, work->ending), *const temporary = temporary_of(path);
+    ShardOutcome outcome = SHARD_WAS_DONE;
+    if (access(path, F_OK) != 0 || !work->check(work->context, set, shard, path)) {
+        InputStream *const inputs = shard_inputs(set, shard);
+        outcome = work->run(work->context, set, shard, inputs, temporary) &&
+                          put_in_place(set->options, temporary, path)
+                      ? SHARD_DONE
+                      : SHARD_FAILED;
+        if (outcome == SHARD_FAILED)
+            unlink(temporary);
+        inputs_close(inputs);
+    }
+    free(temporary);
+    free(path);
+    return outcome;
+}

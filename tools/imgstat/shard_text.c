@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* shard_text.c: captures what a command prints about a shard, keeps it, and prints it again. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "shard_text.h"
+#include "progress.h"
+#include "status.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A file that is kept: two lines that begin with `magic`, the texts, and a line with the hash of
+ * all before. */
+static const char magic[] = "imgstat shard text 1\n";
+enum { HASH_LINE = 17, BLOCK_BYTES = 1 << 16, HEADER_BYTES = 300 };
+
+enum { OUT, ERR, OUTPUTS, N_TEXTS };
+
+/* The second line of such a file. */
+typedef struct Kept {
+    size_t done, failed, skipped;
+    int status;
+    uint64_t bytes[N_TEXTS];
+} Kept;
+
+typedef struct Work {
+    PartFunction work;
+    void *context;
+} Work;
+
+/* ---- Files that are kept --------------------------------------------------------------------- */
+
+/* Copies n bytes from the place of a stream; to: NULL for none. */
+static bool copy(FILE *from, uint64_t n, FILE *to, XXH3_state_t *hash)
+{
+    char block[BLOCK_BYTES];
+    while (n > 0) {
+        const size_t part = n < sizeof block ? (size_t)n : sizeof block;
+        if (fread(block, 1, part, from) != part)
+            return false;
+        if (hash != NULL)
+            XXH3_64bits_update(hash, block, part);
+        if (to != NULL && fwrite(block, 1, part, to) != part)
+            return false;
+        n -= part;
+    }
+    return true;
+}
+
+static XXH3_state_t *hash_create(void)
+{
+    XXH3_state_t *const hash = XXH3_createState();
+    if (hash == NULL)
+        text_no_memory();
+    XXH3_64bits_reset(hash);
+    return hash;
+}
+
+static bool write_kept(const char *path, const Kept *kept, FILE *const texts[N_TEXTS])
+{
+    char header[HEADER_BYTES];
+    const int n = snprintf(header, sizeof header,
+                           "%s%zu done, %zu failed, %zu skipped, status %d, bytes %" PRIu64
+                           " %" PRIu64 " %" PRIu64 "\n",
+                           magic, kept->done, kept->failed, kept->skipped, kept->status,
+                           kept->bytes[OUT], kept->bytes[ERR], kept->bytes[OUTPUTS]);
+    XXH3_state_t *const hash = hash_create();
+    FILE *const out = fopen(path, "wbe");
+    bool good = out != NULL && fwrite(header, 1, (size_t)n, out) == (size_t)n;
+    XXH3_64bits_update(hash, header, (size_t)n);
+    for (int i = 0; good && i < N_TEXTS; i++) {
+        rewind(texts[i]);
+        good = copy(texts[i], kept->bytes[i], out, hash);
+    }
+    if (good)
+        good = fprintf(out, "%016" PRIx64 "\n", (uint64_t)XXH3_64bits_digest(hash)) == HASH_LINE;
+    good = (out == NULL || fclose(out) == 0) && good;
+    XXH3_freeState(hash);
+    return good;
+}
+
+/* Reads the two lines; the texts are next. */
+static bool read_header(FILE *in, Kept *kept, XXH3_state_t *hash)
+{
+    char first[sizeof magic], second[HEADER_BYTES];
+    const bool good =
+        fgets(first, sizeof first, in) != NULL && strcmp(first, magic) == 0 &&
+        fgets(second, sizeof second, in) != NULL &&
+        sscanf(second,
+               "%zu done, %zu failed, %zu skipped, status %d, bytes %" SCNu64 " %" SCNu64
+               " %" SCNu64,
+               &kept->done, &kept->failed, &kept->skipped, &kept->status, &kept->bytes[OUT],
+               &kept->bytes[ERR], &kept->bytes[OUTPUTS]) == 4 + N_TEXTS;
+    if (good && hash != NULL) {
+        XXH3_64bits_update(hash, first, strlen(first));
+        XXH3_64bits_update(hash, second, strlen(second));
+    }
+    return good;
+}
+
+static bool check(void *context, const ShardSet *set, uint32_t shard, const char *path)
+{
+    (void)context;
+    (void)set;
+    (void)shard;
+    Kept kept;
+    char line[HASH_LINE + 1], wanted[HASH_LINE + 1];
+    FILE *const in = fopen(path, "rbe");
+    XXH3_state_t *const hash = hash_create();
+    bool good = in != NULL && read_header(in, &kept, hash);
+    for (int i = 0; good && i < N_TEXTS; i++)
+        good = copy(in, kept.bytes[i], NULL, hash);
+    snprintf(wanted, sizeof wanted, "%016" PRIx64 "\n", (uint64_t)XXH3_64bits_digest(hash));
+    good = good && fgets(line, sizeof line, in) != NULL && strcmp(line, wanted) == 0 &&
+           fgetc(in) == EOF;
+    if (in != NULL)
+        fclose(in);
+    XXH3_freeState(hash);
+    return good;
+}
+
+/* Prints what was captured; adds up what became of it. */
+static bool print_kept(const char *path, PartRun *sum)
+{
+    Kept kept;
+    FILE *const in = fopen(path, "rbe");
+    const bool good = in != NULL && read_header(in, &kept, NULL) &&
+                      copy(in, kept.bytes[OUT], stdout, NULL) &&
+                      (status_flush_stdout(), copy(in, kept.bytes[ERR], stderr, NULL));
+    if (in != NULL)
+        fclose(in);
+    if (good) {
+        sum->done += kept.done;
+        sum->failed += kept.failed;
+        sum->skipped += kept.skipped;
+        status_raise(kept.status);
+    }
+    return good;
+}
+
+/* ---- Capturing ------------------------------------------------------------------------------- */
+
+/* Standard output and standard error lead to temporary files meanwhile. */
+static bool capture(FILE *const texts[N_TEXTS], int saved[2])
+{
+    fflush(stdout);
+    fflush(stderr);
+    for (int i = 0; i < 2; i++) {
+        saved[i] = dup(i == OUT ? STDOUT_FILENO : STDERR_FILENO);
+        if (saved[i] < 0)
+            return false;
+    }
+    return dup2(fileno(texts[OUT]), STDOUT_FILENO) >= 0 &&
+           dup2(fileno(texts[ERR]), STDERR_FILENO) >= 0;
+}
+
+static void end_capture(int saved[2])
+{
+    fflush(stdout);
+    fflush(stderr);
+    for (int i = 0; i < 2; i++)
+        if (saved[i] >= 0) {
+            (void)dup2(saved[i], i == OUT ? STDOUT_FILENO : STDERR_FILENO);
+            close(saved[i]);
+        }
+}
+
+static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
+                      const char *path)
+{
+    const Work *const command = context;
+    FILE *texts[N_TEXTS] = {NULL};
+    int saved[2] = {-1, -1};
+    Kept kept = {0};
+    bool good = true;
+    PartRun run = {.options = set->options,
+                   .inputs = inputs,
+                   .first = shard == 1,
+                   .context = command->context};
+    for (int i = 0; good && i < N_TEXTS; i++)
+        good = (texts[i] = tmpfile()) != NULL;
+    const int before = status_exchange(STATUS_OK);
+    good = good && capture(texts, saved);
+    if (good) {
+        run.outputs = texts[OUTPUTS];
+        command->work(&run);
+    }
+    const int cause = errno;
+    end_capture(saved);
+    kept.status = status_exchange(before);
+    for (int i = 0; good && i < N_TEXTS; i++) {
+        good = fseeko(texts[i], 0, SEEK_END) == 0;
+        kept.bytes[i] = (uint64_t)ftello(texts[i]);
+    }
+    kept.done = run.done;
+    kept.failed = run.failed;
+    kept.skipped = run.skipped;
+    const bool complete = good && run.complete && status_interrupted() == 0;
+    if (good && !complete) { /* only the reasons are of use */
+        rewind(texts[ERR]);
+        (void)copy(texts[ERR], kept.bytes[ERR], stderr, NULL);
+        status_raise(kept.status > STATUS_OK ? kept.status : STATUS_FAILED);
+    }
+    if (!good || (complete && !write_kept(path, &kept, texts))) {
+        fprintf(stderr, "%s: %s: shard %u cannot be kept: %s\n", set->options->command,
+                set->options->state, (unsigned)shard, strerror(good ? errno : cause));
+        status_raise(STATUS_FAILED);
+        good = false;
+    }
+    for (int i = 0; i < N_TEXTS; i++)
+        if (texts[i] != NULL)
+            fclose(texts[i]);
+    return good && complete;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static void print_sum(const PartRun *sum, const char *done)
+{
+    if (sum->done + sum->failed + sum->skipped < 2 ||
+        (sum->failed == 0 && (sum->options->quiet || strcmp(done, "written") != 0)))
+        return;
+    fprintf(stderr, "%zu %s, %zu failed", sum->done, done, sum->failed);
+    if (sum->skipped > 0)
+        fprintf(stderr, ", %zu skipped", sum->skipped);
+    fputc('\n', stderr);
+}
+
+static void run_all(const ShardSet *set, const Work *command, const char *done)
+{
+    const Options *const o = set->options;
+    const ShardWork work = {.ending = o->transform.output != NULL ? "done" : "out",
+                            .context = (void *)command,
+                            .run = run_shard,
+                            .check = check};
+    PartRun sum = {.options = o};
+    Progress progress = progress_begin("shards: ", set->n, o->quiet);
+    for (uint32_t k = 1; k <= set->n && status_interrupted() == 0; k++) {
+        if (!shard_is_wanted(o, k))
+            continue;
+        if (shard_run(set, k, &work) == SHARD_FAILED)
+            break; /* what stopped it stops the next one as well */
+        progress_clear(&progress);
+        char *const path = shard_path(set, k, work.ending);
+        if (!print_kept(path, &sum)) {
+            fprintf(stderr, "%s: %s: cannot be read any more\n", o->command, path);
+            status_raise(STATUS_FAILED);
+        }
+        free(path);
+        progress_show(&progress, k, set->n);
+    }
+    progress_clear(&progress);
+    print_sum(&sum, done);
+}
+
+void shard_text_run(const Options *o, PartFunction work, void *context, const char *done)
+{
+    const Work command = {.work = work, .context = context};
+    if (o->state != NULL) {
+        ShardSet *const set = shard_set_create(o);
+        if (set != NULL)
+            run_all(set, &command, done);
+        shard_set_destroy(set);
+        return;
+    }
+    const InputPart part = shard_part(o);
+    PartRun run = {.options = o,
+                   .inputs = inputs_open(o, part, part.parts == 0),
+                   .first = part.part <= 1,
+                   .summarizes = true,
+                   .context = context};
+    work(&run);
+    inputs_close(run.inputs);
+}
