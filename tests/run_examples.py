@@ -47,8 +47,21 @@ def main():
             compared += 1
         done = run(example["normalize_files"], *words, status=1)
         assert done.stderr.count("exists already") == 2 and done.stdout == "0 of 2 written\n", done.stderr
+
+        paths = [TESTDATA / "good-example.png", TESTDATA / "good-example.tif"]
+        done = run(example["merge_images"], folder / "all.rec", folder / "transfer.json", *paths)
+        assert done.stdout.startswith("2 files, 2 pages\ngray: mean 76.078125, largest in ") and done.stdout.endswith(
+            f"{paths[0]}, median 69\n"), done.stdout
+        run(imgstat, "normalize", "--method", "stretch", "--together=all", "--save-transfer", folder / "by.json", *paths)
+        assert (folder / "transfer.json").read_bytes() == (folder / "by.json").read_bytes()
+        compared += 1
+        done = run(example["merge_images"], folder / "no.rec", folder / "no.json", paths[0], TESTDATA / "good-gray16.png",
+                   status=1)
+        assert done.stderr == "a record of u16 does not merge with one of u8\n" and not (folder / "no.rec").exists()
+        done = run(example["merge_images"], paths[0] / "a.rec", folder / "no.json", paths[0], status=1)
+        assert "a.rec" in done.stderr, done.stderr
     print(f"{compared} outputs compared")
-    sys.exit(0 if compared == 6 else 1)
+    sys.exit(0 if compared == 7 else 1)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,23 @@
 
 #include <type_traits>
 
+/* The type of a sample of 32 or 64 bits whose kernel measures it: signed integers go with unsigned
+ * ones, from whose keys theirs differ in the leading bit (wide_sign). */
+template <typename Launcher>
+static ImgstatResult dispatch_unsigned(ImgstatSample sample, const Launcher &launch)
+{
+    assert(!sample_is_narrow(sample));
+    switch (sample) {
+    case IMGSTAT_F32:
+        return launch(std::integral_constant<int, IMGSTAT_F32>());
+    case IMGSTAT_F64:
+        return launch(std::integral_constant<int, IMGSTAT_F64>());
+    default:
+        return sample_bits(sample) == 32 ? launch(std::integral_constant<int, IMGSTAT_U32>())
+                                         : launch(std::integral_constant<int, IMGSTAT_U64>());
+    }
+}
+
 /* The type of a sample of 32 or 64 bits. */
 template <typename Launcher>
 static ImgstatResult dispatch_wide(ImgstatSample sample, const Launcher &launch)

@@ -53,6 +53,37 @@ template <typename V> static __device__ __forceinline__ auto vector_item(const V
         return e == 0 ? v.x : v.y;
 }
 
+/* What makes a key of the bits of an integer. Kernels of U32 and U64 serve signed images too. */
+template <int SAMPLE>
+static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_sign(const WorkImage &image)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    static_assert(!WideType<SAMPLE>::FLOAT, "keys of floats are made otherwise");
+    return (Raw)sample_is_signed((ImgstatSample)image.sample) << (8 * sizeof(Raw) - 1);
+}
+
+/* The key of a sample with the bits `raw`. */
+template <int SAMPLE>
+static __device__ __forceinline__ typename WideType<SAMPLE>::Raw
+wide_key(const WorkImage &image, typename WideType<SAMPLE>::Raw raw)
+{
+    if constexpr (WideType<SAMPLE>::FLOAT)
+        return (typename WideType<SAMPLE>::Raw)sample_key((ImgstatSample)SAMPLE, raw);
+    else
+        return raw ^ wide_sign<SAMPLE>(image);
+}
+
+/* The bits of a sample with the key `key`. */
+template <int SAMPLE>
+static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image,
+                                                                          uint64_t key)
+{
+    if constexpr (WideType<SAMPLE>::FLOAT)
+        return (typename WideType<SAMPLE>::Raw)sample_raw((ImgstatSample)SAMPLE, key);
+    else
+        return (typename WideType<SAMPLE>::Raw)key ^ wide_sign<SAMPLE>(image);
+}
+
 /* Finite and not nodata. */
 template <int SAMPLE>
 static __device__ __forceinline__ bool wide_valid(const WorkImage &image, uint64_t key)
@@ -76,16 +107,15 @@ static __device__ __forceinline__ double wide_double(typename WideType<SAMPLE>::
         return (double)(typename WideType<SAMPLE>::Value)raw;
 }
 
+/* The key of a float. */
 template <int SAMPLE>
 static __device__ __forceinline__ uint64_t value_key(typename WideType<SAMPLE>::Value value)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     if constexpr (SAMPLE == IMGSTAT_F32)
         return sample_key(type, __float_as_uint(value));
-    else if constexpr (SAMPLE == IMGSTAT_F64)
-        return sample_key(type, (uint64_t)__double_as_longlong(value));
     else
-        return sample_key(type, (typename WideType<SAMPLE>::Raw)value);
+        return sample_key(type, (uint64_t)__double_as_longlong(value));
 }
 
 /* Of finite values. */

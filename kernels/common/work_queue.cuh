@@ -61,7 +61,7 @@ struct Work {
     uint32_t n_items; /* and as many as there are blocks more fit 32 bits */
     uint32_t n_images;
     uint32_t channel0; /* the first channel that this launch measures */
-    uint32_t group;    /* channels that it measures, where blocks measure one each */
+    uint32_t group;    /* channels that it measures, of samples of 16 bits and more */
     uint32_t words;    /* of the table in shared memory, where its size varies */
     bool distinct;     /* no two images share a record */
     bool alone;        /* the only image is not cut into items (measure_narrow8) */
@@ -320,16 +320,19 @@ ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain
                              ImgstatError *err);
 ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,
                               ImgstatError *err);
-ImgstatResult launch_wide(const Launch *launch, ImgstatSample sample, unsigned channels, bool plain,
-                          ImgstatError *err);
+ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,
+                                bool plain, ImgstatError *err);
+ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, unsigned channels,
+                                  bool plain, ImgstatError *err);
 
 /* Bytes of state that an image needs, all zero between launches. */
 size_t narrow_state_bytes(void);
 size_t narrow16_pack_bytes(void); /* a channel, once a launch, after the states */
 size_t wide_state_bytes(unsigned channels);
 
-/* Warps of a block that measures so many channels of wide samples, and how many of them take a
- * segment together if the image is plain (else one does): more where segments are large. */
+/* Warps of a block that measures so many channels of wide samples (4 unless the image is plain),
+ * and how many of them take a segment together if it is plain (else one does): more where segments
+ * are large. */
 static constexpr __host__ __device__ unsigned wide_warps(unsigned channels)
 {
     return channels == 3 ? 6 : channels == 4 ? 8 : 4;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* device/cuda_device.cu: the CUDA device: opening, memory, transfers. */
+/* device/cuda_device.cu: the CUDA device: opening, memory, transfers; and what libimgstat-cuda.so
+ * is to the library that opens it. */
 #include "common/work_queue.cuh"
 #include "equalize/transform.h"
 
 extern "C" {
+#include "device/module.h"
 #include "device/read_request.h"
+
+IMGSTAT_API const DeviceModule *imgstat_device_module(void);
 }
 
 #include <initializer_list>
@@ -452,3 +456,9 @@ const DeviceOps cuda_device_ops = {
     .transform_destroy = cuda_transform_destroy,
     .transform_async = cuda_transform_async,
 };
+
+const DeviceModule *imgstat_device_module(void)
+{
+    static const DeviceModule module = {DEVICE_MODULE_INTERFACE, IMGSTAT_VERSION, &cuda_device_ops};
+    return &module;
+}

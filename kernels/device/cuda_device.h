@@ -310,7 +310,7 @@ void cuda_apply_close(CudaDevice *device);
 ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
                                   const DeviceRecord *records, size_t n, ImgstatError *err);
 
-/* luma/measure.cu: calls `read` with the luma of an image as images of one channel in device
+/* luma/general.cu: calls `read` with the luma of an image as images of one channel in device
  * memory; cuda_read_luma calls a function object. */
 ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
                               void *context, ImgstatError *err);

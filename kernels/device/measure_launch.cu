@@ -87,7 +87,7 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t tile, bool ti
 /* Segments that a block of measure_wide measures at a time. */
 static uint32_t wide_groups(const Kind &kind)
 {
-    const unsigned channels = kind.channels < 4 ? kind.channels : 4;
+    const unsigned channels = kind.plain && kind.channels < 4 ? kind.channels : 4;
     return wide_warps(channels) /
            (kind.plain ? wide_group(channels, (unsigned)sample_size(kind.sample)) : 1);
 }
@@ -154,8 +154,10 @@ static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, Imgstat
             IMGSTAT_TRY(launch_narrow8(&part, n, kind.plain, err));
         else if (sample_bits(kind.sample) == 16)
             IMGSTAT_TRY(launch_narrow16(&part, n, kind.plain, err));
+        else if (sample_is_float(kind.sample))
+            IMGSTAT_TRY(launch_wide_float(&part, kind.sample, n, kind.plain, err));
         else
-            IMGSTAT_TRY(launch_wide(&part, kind.sample, n, kind.plain, err));
+            IMGSTAT_TRY(launch_wide_integer(&part, kind.sample, n, kind.plain, err));
     }
     return IMGSTAT_OK;
 }

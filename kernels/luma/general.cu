@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* luma/general.cu: colours that get a new luma, and planes of luma. */
+/* luma/general.cu: colours that get a new luma; planes of luma, which are measured or read, in
+ * bands where the images are on the host. */
 #include "luma/luma.cuh"
 #include "luma/tile.cuh"
 #include "maps/apply.cuh"
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
+
+/* Called: the arithmetic of any map is long, and two places need it. */
+static __device__ __noinline__ uint64_t map_any(const Map *map, ImgstatSample in, ImgstatSample out,
+                                                uint64_t raw)
+{
+    return map_raw(map, in, out, raw);
+}
 
 /*
  * apply_luma: colours get the luma that the transfer maps theirs to.
@@ -40,17 +48,20 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
         const bool masked = p.mask && !p.mask[row * p.mask_pitch + x];
         uint32_t first = 0;
         if (!unchanged && !masked && luma_of(in, p, key, &luma)) {
-            const uint64_t mapped = sample_is_narrow(in) ? sample_key(out, t.by_key[luma])
-                                                         : map_sample(&t.maps[0], luma);
+            const uint64_t bits = sample_is_narrow(in)
+                                      ? t.by_key[luma]
+                                      : map_any(&t.maps[0], in, out, sample_raw(in, luma));
+            const uint64_t mapped = sample_key(out, bits);
             rescale_luma(in, out, t.range, mapped, key);
             for (int c = 0; c < 3; c++)
                 store_sample(to + c * out_bytes, out_bytes, sample_raw(out, key[c]), p.aligned);
             first = 3;
         }
+#pragma unroll 1
         for (uint32_t c = first; c < p.channels; c++) {
             uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
             if (FROM < 0 && !t.copies)
-                raw = map_raw(masked || (int)c == p.alpha ? rescale : passthrough, in, out, raw);
+                raw = map_any(masked || (int)c == p.alpha ? rescale : passthrough, in, out, raw);
             store_sample(to + c * out_bytes, out_bytes, raw, p.aligned);
         }
     }
@@ -119,4 +130,42 @@ ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, Imgstat
     else
         luma_plane_of<-1><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
     return cuda_launched(device, stream, "luma_plane_of", err);
+}
+
+ImagePro luma_plane_image(const ImagePro *image, const unsigned char *luma,
+                          const unsigned char *valid)
+{
+    ImagePro plane = *image;
+    plane.channels = 1;
+    plane.device.address = (uint64_t)(uintptr_t)luma;
+    plane.pitch = image->width * (size_t)(sample_bits(image->sample) / 8);
+    plane.has_nodata = false;
+    plane.mask = valid;
+    plane.mask_pitch = valid ? image->width : 0;
+    return plane;
+}
+
+ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
+                              void *context, ImgstatError *err)
+{
+    CUDA_ENTER(device, err);
+    if (image->channels < 3)
+        return error_set(err, IMGSTAT_ERR_ARG, "luma needs red, green and blue channels");
+    const auto make = [&](const ImagePro &band) {
+        if (band.width == 0 || band.height == 0)
+            return IMGSTAT_OK;
+        const bool masked = band.mask || band.has_nodata || sample_is_float(band.sample);
+        const size_t pixels = (size_t)band.width * band.height;
+        const size_t bytes = sample_bits(band.sample) / 8;
+        IMGSTAT_TRY(cuda_reserve(device, &device->luma, pixels * (bytes + masked), false, err));
+        unsigned char *const luma = (unsigned char *)device->luma.memory;
+        unsigned char *const valid = masked ? luma + pixels * bytes : NULL;
+        const ApplyPixels from = apply_pixels(&band, -1, &band);
+        IMGSTAT_TRY(
+            launch_luma_plane(device, device->stream, band.sample, &from, luma, valid, err));
+        const ImagePro plane = luma_plane_image(&band, luma, valid);
+        const uint32_t origin = 0;
+        return read(context, device, &plane, &origin, 1, err);
+    };
+    return cuda_stage_bands(device, image, make, err);
 }

@@ -51,6 +51,8 @@ static __device__ __forceinline__ uint32_t map_of_channel(uint32_t channel, int 
     return n_maps > 1 ? channel - (alpha >= 0 && (int)channel > alpha) : 0;
 }
 
+/* Samples that may lie anywhere. Byte by byte is rare, and its loop is not unrolled: it stands in
+ * every kernel several times. */
 static __device__ __forceinline__ uint64_t load_sample(const unsigned char *at, uint32_t bytes,
                                                        bool aligned)
 {
@@ -61,6 +63,7 @@ static __device__ __forceinline__ uint64_t load_sample(const unsigned char *at, 
                : bytes == 4 ? *(const uint32_t *)at
                             : *(const uint64_t *)at;
     uint64_t raw = 0;
+#pragma unroll 1
     for (uint32_t b = 0; b < bytes; b++)
         raw |= (uint64_t)at[b] << (8 * b);
     return raw;
@@ -72,6 +75,7 @@ static __device__ __forceinline__ void store_sample(unsigned char *at, uint32_t 
     if (bytes == 1)
         *at = (unsigned char)raw;
     else if (!aligned)
+#pragma unroll 1
         for (uint32_t b = 0; b < bytes; b++)
             at[b] = (unsigned char)(raw >> (8 * b));
     else if (bytes == 2)

@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
     if (FROM >= 0)
         map.from = map.to.sample = (ImgstatSample)FROM;
     const ImgstatSample from = map.from, to = map.to.sample;
-    const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
+    const uint32_t in = sizeof(uint32_t), out = sample_bits(to) / 8;
     const uint32_t n_groups = groups_of(map.n_knots);
     build_tree(groups, n_groups, levels, tree);
     const uint64_t round = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
@@ -141,7 +141,8 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
             key[k] = (uint32_t)sample_key(from, raw[k]);
         }
         find_groups(tree, n_groups, levels, key, found);
-#pragma unroll
+        /* The arithmetic of any types is long: it is there once. */
+#pragma unroll(FROM < 0 ? 1 : KNOT_SAMPLES)
         for (int k = 0; k < KNOT_SAMPLES; k++) {
             MapKnot left, right;
             knots_beside(&groups[found[k]], key[k], &left, &right);
@@ -190,7 +191,7 @@ bool knots_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixe
 ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                  const ApplyPixels *p, ImgstatError *err)
 {
-    assert(knots_fit(device, t, p));
+    assert(knots_fit(device, t, p) && sample_bits((ImgstatSample)t->from) == 32);
     return t->from == IMGSTAT_F32 && t->to == IMGSTAT_F32
                ? launch_knots<IMGSTAT_F32>(device, stream, t, p, err)
                : launch_knots<-1>(device, stream, t, p, err);

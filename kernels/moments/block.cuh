@@ -5,10 +5,16 @@
 
 #include "moments/exact_sums.cuh"
 
-/* A block of C channels. Small blocks end together. */
+/* A block of C channels, or 0: of as many as the launch measures. Small blocks end together. */
 template <int C> struct WideShape {
-    enum { WARPS = wide_warps(C), THREADS = 32 * WARPS };
+    enum { MOST = C > 0 ? C : 4, WARPS = wide_warps(MOST), THREADS = 32 * WARPS };
 };
+
+template <int C> static __device__ __forceinline__ unsigned channels_of(const Work &work)
+{
+    return C > 0 ? C : work.group;
+}
+
 /* Segments that a block adds up before it reports: 2^17 * 4096 * 2^32 < 2^63. */
 static const uint64_t BLOCK_SEGMENTS = 1ull << 17;
 
@@ -20,16 +26,17 @@ struct WarpExtrema {
 enum Counter { N, NAN_, PINF, NINF, NODATA, OVERFLOW, OVERFLOW2, COUNTERS };
 
 template <int C> struct WideBlock {
+    enum { MOST = WideShape<C>::MOST };
     WorkImage image;
     uint32_t next[2]; /* items, alternately, and whether sums are to be flushed before */
     bool full[2];
     uint64_t segments; /* since the last flush; only thread 0 looks */
     uint32_t number, items;
     unsigned long long masked;
-    unsigned long long count[C][COUNTERS];
-    unsigned long long limb[C][2][EXACT_LIMBS]; /* floats: ExactSum; integers: sums of digits */
-    WarpExtrema warp[WideShape<C>::WARPS][C];
-    unsigned found[2 * C]; /* extrema of the image: pixels from the segment's first */
+    unsigned long long count[MOST][COUNTERS];
+    unsigned long long limb[MOST][2][EXACT_LIMBS]; /* floats: ExactSum; integers: sums of digits */
+    WarpExtrema warp[WideShape<C>::WARPS][MOST];
+    unsigned found[2 * MOST]; /* extrema of the image: pixels from the segment's first */
 };
 
 /* Of one image in one launch, followed by C channels; all zero between launches. Places of extrema
@@ -46,7 +53,7 @@ struct WideState {
 };
 
 static __device__ __forceinline__ WideState *state_of(const Work &work, uint32_t number,
-                                                      int channels)
+                                                      unsigned channels)
 {
     return (WideState *)((char *)work.state +
                          number * (sizeof(WideState) + channels * sizeof(WideChannel)));
@@ -75,11 +82,12 @@ static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, 
 
 template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> *block)
 {
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS)
+    enum { MOST = WideShape<C>::MOST };
+    for (unsigned i = threadIdx.x; i < MOST * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS)
         (&block->limb[0][0][0])[i] = 0;
-    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += WideShape<C>::THREADS)
+    for (unsigned i = threadIdx.x; i < MOST * COUNTERS; i += WideShape<C>::THREADS)
         (&block->count[0][0])[i] = 0;
-    for (unsigned i = threadIdx.x; i < WideShape<C>::WARPS * C; i += WideShape<C>::THREADS)
+    for (unsigned i = threadIdx.x; i < WideShape<C>::WARPS * MOST; i += WideShape<C>::THREADS)
         (&block->warp[0][0])[i] = WarpExtrema{~0ull, ~0ull, 0, ~0ull};
     if (threadIdx.x == 0) {
         block->segments = 0;
@@ -110,7 +118,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
 {
     const unsigned i = threadIdx.x, c = i / 2;
     const bool largest = i % 2;
-    if (i >= 2 * C)
+    if (i >= 2 * WideShape<C>::MOST)
         return;
     uint64_t key = 0, tile = ~0ull;
     for (int w = 0; w < WideShape<C>::WARPS; w++) {
@@ -135,26 +143,28 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
 }
 
 /* Adds the block's sums to the state; integers as digits of 32 bits, so that they cannot overflow.
- */
+ * Those of channels that the launch does not measure are zero, and are not added. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChannel *channel)
 {
-    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += WideShape<C>::THREADS) {
+    enum { MOST = WideShape<C>::MOST };
+    for (unsigned i = threadIdx.x; i < MOST * COUNTERS; i += WideShape<C>::THREADS) {
         const unsigned long long n = (&block->count[0][0])[i];
         if (n)
             atomicAdd(&channel[i / COUNTERS].count[i % COUNTERS], n);
     }
     if constexpr (!WideType<SAMPLE>::FLOAT) {
-        if (threadIdx.x < C) {
+        if (threadIdx.x < MOST) {
             unsigned long long *digit = block->limb[threadIdx.x][0];
             unsigned long long *digit2 = block->limb[threadIdx.x][1];
-            digits_unbias<SAMPLE>(digit, digit2, block->count[threadIdx.x][N]);
+            if (sample_is_signed((ImgstatSample)block->image.sample))
+                digits_unbias<SAMPLE>(digit, digit2, block->count[threadIdx.x][N]);
             digits_normalize(digit, false);
             digits_normalize(digit2, true);
         }
         __syncthreads(); /* normalized */
     }
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS) {
+    for (unsigned i = threadIdx.x; i < MOST * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS) {
         const unsigned long long limb = (&block->limb[0][0][0])[i];
         if (limb)
             atomicAdd(&channel[i / (2 * EXACT_LIMBS)].limb[i / EXACT_LIMBS % 2][i % EXACT_LIMBS],
@@ -168,17 +178,18 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
  * the beginning and stops at the first. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const WideChannel *channel,
-                                                    unsigned channel0)
+                                                    unsigned channel0, unsigned channels)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    enum { WARPS = WideShape<C>::WARPS, GROUPS = 2 * C < WARPS ? 2 * C : WARPS };
+    enum { WARPS = WideShape<C>::WARPS, MOST = WideShape<C>::MOST };
+    enum { GROUPS = 2 * (int)MOST < (int)WARPS ? 2 * (int)MOST : (int)WARPS };
     enum { LOADS = 128 / sizeof(Raw) }; /* on their way at once: 32 registers */
     enum { MEMBERS = WARPS / GROUPS * 32 };
     const unsigned member = threadIdx.x % MEMBERS;
-    if (threadIdx.x < 2 * C)
+    if (threadIdx.x < 2 * MOST)
         block->found[threadIdx.x] = PIECE;
     __syncthreads(); /* nothing is found yet */
-    for (unsigned i = threadIdx.x / MEMBERS; i < 2 * C; i += GROUPS) {
+    for (unsigned i = threadIdx.x / MEMBERS; i < 2 * channels; i += GROUPS) {
         const Extreme *extreme = i % 2 ? &channel[i / 2].high : &channel[i / 2].low;
         const uint64_t place = __ldcg(&extreme->place), rank = __ldcg(&extreme->rank);
         if (place == 0)
@@ -188,7 +199,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
         const RowSegment segment =
             segment_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
         const Raw *samples = (const Raw *)segment.samples + channel0 + i / 2;
-        const Raw wanted = (Raw)sample_raw((ImgstatSample)SAMPLE, key);
+        const Raw wanted = wide_raw<SAMPLE>(block->image, key);
         /* Zero is found with either sign. */
         const Raw bits = (Raw) ~(Raw)0 >> (WideType<SAMPLE>::FLOAT && wanted == 0);
         for (unsigned x0 = member; __any_sync(ALL_LANES, x0 < segment.n); x0 += MEMBERS * LOADS) {
@@ -265,13 +276,14 @@ template <int C, int SAMPLE>
 static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<C> *block,
                                                     WideState *state, WideChannel *channel)
 {
-    enum { THREADS = WideShape<C>::THREADS, LIMBS = C * 2 * EXACT_LIMBS };
-    enum { EACH = (LIMBS + THREADS - 1) / THREADS };
-    static_assert(C * COUNTERS <= 32 && WideShape<C>::WARPS >= 4,
+    enum { THREADS = WideShape<C>::THREADS, MOST = WideShape<C>::MOST };
+    enum { EACH = (MOST * 2 * EXACT_LIMBS + THREADS - 1) / THREADS };
+    static_assert(MOST * COUNTERS <= 32 && WideShape<C>::WARPS >= 4,
                   "a thread a counter, a warp a task");
     unsigned *lock = record_lock(work, block->image.tally);
     Tally *tally = block->image.tally + work.channel0;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const unsigned channels = channels_of<C>(work), limbs = channels * 2 * EXACT_LIMBS;
     if (work.images) { /* a launch of one image needs no lock */
         if (threadIdx.x == 0)
             lock_acquire(lock);
@@ -280,23 +292,23 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     unsigned long long from[EACH], to[EACH]; /* on their way while positions are looked for */
 #pragma unroll
     for (int e = 0; e < EACH; e++) {
-        const unsigned i = min(threadIdx.x + e * THREADS, LIMBS - 1u), c = i / (2 * EXACT_LIMBS);
+        const unsigned i = min(threadIdx.x + e * THREADS, limbs - 1), c = i / (2 * EXACT_LIMBS);
         const unsigned which = i / EXACT_LIMBS % 2, k = i % EXACT_LIMBS;
         const int64_t *limb = which ? tally[c].fsum2.limb : tally[c].fsum.limb;
         from[e] = __ldcg(&channel[c].limb[which][k]);
         to[e] = WideType<SAMPLE>::FLOAT ? (uint64_t)__ldcg((const long long *)&limb[k]) : 0;
     }
-    find_extrema<C, SAMPLE>(block, channel, work.channel0);
+    find_extrema<C, SAMPLE>(block, channel, work.channel0, channels);
 #pragma unroll
     for (int e = 0; e < EACH; e++) {
         const unsigned i = threadIdx.x + e * THREADS;
-        if (i < LIMBS) {
+        if (i < limbs) {
             (&block->limb[0][0][0])[i] = from[e] + to[e];
             channel[i / (2 * EXACT_LIMBS)].limb[i / EXACT_LIMBS % 2][i % EXACT_LIMBS] = 0;
         }
     }
     __syncthreads(); /* positions are found; every limb has been read */
-    if (warp == 1 && lane < C) {
+    if (warp == 1 && lane < channels) {
         FoundExtrema found = extrema_fetch(&channel[lane].low, &channel[lane].high);
         found.min_at += block->found[2 * lane];
         found.max_at += block->found[2 * lane + 1];
@@ -304,7 +316,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     }
     __syncthreads(); /* sums of limbs are there; the record's n has been looked at */
 
-    if (threadIdx.x < 2 * C) {
+    if (threadIdx.x < 2 * channels) {
         const unsigned c = threadIdx.x / 2, which = threadIdx.x % 2;
         if (WideType<SAMPLE>::FLOAT)
             limbs_normalize(block->limb[c][which]);
@@ -312,17 +324,17 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
             digits_merge(block->limb[c][which], which ? tally[c].sum2 : tally[c].sum,
                          which ? 3 : 2);
     }
-    if (warp == 2 && lane < C * COUNTERS) {
+    if (warp == 2 && lane < channels * COUNTERS) {
         unsigned long long *count = &channel[lane / COUNTERS].count[lane % COUNTERS];
         tally_add(tally_counter(&tally[lane / COUNTERS], lane % COUNTERS), __ldcg(count));
         *count = 0;
     }
-    if (warp == 3 && lane < C)
+    if (warp == 3 && lane < channels)
         tally_add(&tally[lane].masked, __ldcg(&state->masked));
     __syncthreads(); /* normalized; masked has been read */
 
     if (WideType<SAMPLE>::FLOAT) {
-        for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS) {
+        for (unsigned i = threadIdx.x; i < limbs; i += WideShape<C>::THREADS) {
             const unsigned c = i / (2 * EXACT_LIMBS), which = i / EXACT_LIMBS % 2;
             int64_t *limb = which ? tally[c].fsum2.limb : tally[c].fsum.limb;
             limb[i % EXACT_LIMBS] = (int64_t)block->limb[c][which][i % EXACT_LIMBS];
@@ -343,7 +355,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
 template <int C, int SAMPLE>
 static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
 {
-    WideState *state = state_of(work, block->number, C);
+    WideState *state = state_of(work, block->number, channels_of<C>(work));
     WideChannel *channel = (WideChannel *)(state + 1);
     __syncthreads();                        /* the warps' segments are complete */
     report_sums<C, SAMPLE>(block, channel); /* no block waits for these */

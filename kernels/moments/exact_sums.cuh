@@ -90,13 +90,11 @@ template <int SAMPLE>
 static __device__ __forceinline__ void
 digits_unbias(unsigned long long *digit, unsigned long long *digit2, unsigned long long n)
 {
-    if constexpr (SAMPLE == IMGSTAT_I32 || SAMPLE == IMGSTAT_I64) {
-        enum { WORDS = sizeof(typename WideType<SAMPLE>::Raw) / 4 };
-        for (int i = 0; i < IntegerSums<SAMPLE>::DIGITS; i++)
-            digit2[WORDS + i] -= digit[i];
-        digit2[2 * WORDS - 1] += n << 30;
-        digit[WORDS - 1] -= n << 31;
-    }
+    enum { WORDS = sizeof(typename WideType<SAMPLE>::Raw) / 4 };
+    for (int i = 0; i < IntegerSums<SAMPLE>::DIGITS; i++)
+        digit2[WORDS + i] -= digit[i];
+    digit2[2 * WORDS - 1] += n << 30;
+    digit[WORDS - 1] -= n << 31;
 }
 
 /* Carries between the digits of a block's sum: afterwards each is below 2^32, and sums are taken

@@ -56,7 +56,7 @@ static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const W
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way)
+static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way, const WorkImage &)
 {
     typedef typename WideType<SAMPLE>::Value Value;
     way->stream.tile = ~0ull;
@@ -147,6 +147,11 @@ static __device__ __forceinline__ void way_report(Finite<C, SAMPLE> *way, WideBl
             of_channel<C, SAMPLE>(best.low_tile, k, NO_TILE),
             value_key<SAMPLE>(of_channel<C, SAMPLE>(best.high, k, best.high[0])),
             of_channel<C, SAMPLE>(best.high_tile, k, NO_TILE));
+}
+
+size_t wide_state_bytes(unsigned channels)
+{
+    return sizeof(WideState) + channels * sizeof(WideChannel);
 }
 
 ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,

@@ -6,15 +6,16 @@
 template <int C, int SAMPLE> struct IntegerLanes {
     typedef typename WideType<SAMPLE>::Raw Raw;
     enum { CLASSES = ChannelLayout<C, SAMPLE>::CLASSES };
+    Raw sign; /* makes keys */
     IntegerSums<SAMPLE> sums[CLASSES];
     Raw low[CLASSES], high[CLASSES];
 };
 
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void lanes_add(IntegerLanes<C, SAMPLE> *lanes, int, int j,
-                                                 typename WideType<SAMPLE>::Value value)
+                                                 typename WideType<SAMPLE>::Raw raw)
 {
-    const auto key = (typename WideType<SAMPLE>::Raw)value_key<SAMPLE>(value);
+    const auto key = raw ^ lanes->sign;
     lanes->sums[j].add(key);
     lanes->low[j] = min(lanes->low[j], key);
     lanes->high[j] = max(lanes->high[j], key);
@@ -39,11 +40,13 @@ static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Wo
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way)
+static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way,
+                                                       const WorkImage &image)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     way->stream.tile = ~0ull;
     way->n = 0;
+    way->lanes.sign = wide_sign<SAMPLE>(image);
     extrema_begin(&way->extrema, (Raw) ~(Raw)0, (Raw)0);
 #pragma unroll
     for (int j = 0; j < ChannelLayout<C, SAMPLE>::CLASSES; j++)
@@ -89,14 +92,7 @@ static __device__ __forceinline__ void way_report(Whole<C, SAMPLE> *way, WideBlo
 ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, unsigned channels,
                                   bool plain, ImgstatError *err)
 {
-    switch (sample) {
-    case IMGSTAT_U32:
-        return launch_sample<IMGSTAT_U32, Whole>(launch, channels, plain, err);
-    case IMGSTAT_I32:
-        return launch_sample<IMGSTAT_I32, Whole>(launch, channels, plain, err);
-    case IMGSTAT_U64:
-        return launch_sample<IMGSTAT_U64, Whole>(launch, channels, plain, err);
-    default:
-        return launch_sample<IMGSTAT_I64, Whole>(launch, channels, plain, err);
-    }
+    return sample_bits(sample) == 32
+               ? launch_sample<IMGSTAT_U32, Whole>(launch, channels, plain, err)
+               : launch_sample<IMGSTAT_U64, Whole>(launch, channels, plain, err);
 }

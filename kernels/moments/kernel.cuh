@@ -67,7 +67,7 @@ static __device__ __forceinline__ void extrema_report(WideBlock<C> *block, int c
 
 template <int C, int SAMPLE> struct Careful {
     enum { GROUP = 1, SHARED = 0 }; /* warps that share a segment; bytes of shared memory */
-    unsigned channel0;
+    unsigned channel0, channels;
 };
 
 template <int C, int SAMPLE>
@@ -75,10 +75,11 @@ static __device__ __forceinline__ void way_begin(Careful<C, SAMPLE> *way, const 
                                                  unsigned char *)
 {
     way->channel0 = work.channel0;
+    way->channels = channels_of<C>(work);
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Careful<C, SAMPLE> *)
+static __device__ __forceinline__ void way_begin_image(Careful<C, SAMPLE> *, const WorkImage &)
 {
 }
 
@@ -86,8 +87,8 @@ template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_measure(Careful<C, SAMPLE> *way, WideBlock<C> *block,
                                                    uint64_t tile, uint64_t)
 {
-    for (int c = 0; c < C; c++)
-        measure_careful<C, SAMPLE>(block, tile, way->channel0, c, c == 0);
+    for (unsigned c = 0; c < way->channels; c++)
+        measure_careful<C, SAMPLE>(block, tile, way->channel0, (int)c, c == 0);
 }
 
 template <int C, int SAMPLE>
@@ -98,7 +99,7 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
 /*
- * measure_wide: tallies of 32- and 64-bit samples, C channels at once.
+ * measure_wide: tallies of 32- and 64-bit samples, C channels at once; 0: work.group channels.
  *
  *   Idea      Warps measure segments (docs/float-sums.md) in one of three ways: groups of warps add
  *             floats that are assumed finite, or integers; one warp adds any samples one by one.
@@ -109,7 +110,8 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
  *   Launch    persistent blocks, which begin while the launch before ends; items of some segments,
  *             the first ones by the number of the block, the others from a queue, in order; the
  *             next is known while one is measured.
- *   Requires  C <= 4, samples aligned; all ways but Careful: the image has C channels, no mask and
+ *   Requires  C <= 4, samples aligned. SAMPLE: F32, F64, or U32 and U64 for all integers of the
+ *             width. All ways but Careful: the image has C channels, no mask and
  *             no nodata, and its rows begin on 16-byte boundaries. Queue and states zero.
  *   Result    all of the tally but bins added to the record; queue and states zero again.
  */
@@ -138,7 +140,7 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
                 flush<C, SAMPLE>(work, &block);
             }
             load_image(work, &block, wanted);
-            way_begin_image(&way);
+            way_begin_image(&way, block.image);
             number = wanted;
         }
         unsigned after = next + gridDim.x;
@@ -180,39 +182,32 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
         queue_release(work);
 }
 
-template <int C, int SAMPLE, class Way, int PER_SM>
-static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
+template <int C, int SAMPLE, class Way, int ALL_THREADS>
+static ImgstatResult launch_way(const Launch *launch, unsigned channels, ImgstatError *err)
 {
-    const unsigned blocks = cuda_blocks(launch->device, launch->work.n_items, PER_SM);
-    assert(blocks > 0 && Way::SHARED <= launch->device->max_shared);
-    assert(launch->work.images || launch->work.only.channels >= launch->work.channel0 + C);
-    return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide", blocks,
-                         WideShape<C>::THREADS, Way::SHARED, err);
+    enum { THREADS = WideShape<C>::THREADS, PER_SM = ALL_THREADS / THREADS };
+    Launch mine = *launch;
+    mine.work.group = channels;
+    const unsigned blocks = cuda_blocks(mine.device, mine.work.n_items, PER_SM);
+    assert(blocks > 0 && channels >= 1 && channels <= WideShape<C>::MOST);
+    assert(Way::SHARED <= mine.device->max_shared);
+    assert(mine.work.images || mine.work.only.channels >= mine.work.channel0 + channels);
+    return launch_behind(&mine, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide", blocks,
+                         THREADS, Way::SHARED, err);
 }
 
 /* Plain images by Way, others sample by sample. */
-template <int C, int SAMPLE, template <int, int> class Way>
-static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
-{
-    enum { BLOCKS = MOMENTS_STREAM_THREADS / WideShape<C>::THREADS };
-    enum { CAREFUL_BLOCKS = MOMENTS_CAREFUL_THREADS / WideShape<C>::THREADS };
-    return plain ? launch_way<C, SAMPLE, Way<C, SAMPLE>, BLOCKS>(launch, err)
-                 : launch_way<C, SAMPLE, Careful<C, SAMPLE>, CAREFUL_BLOCKS>(launch, err);
-}
-
 template <int SAMPLE, template <int, int> class Way>
 static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool plain,
                                    ImgstatError *err)
 {
+    if (!plain)
+        return launch_way<0, SAMPLE, Careful<0, SAMPLE>, MOMENTS_CAREFUL_THREADS>(launch, channels,
+                                                                                  err);
     return dispatch_channels(channels, [&](auto c) {
-        return launch_channels<decltype(c)::value, SAMPLE, Way>(launch, plain, err);
+        constexpr int C = decltype(c)::value;
+        return launch_way<C, SAMPLE, Way<C, SAMPLE>, MOMENTS_STREAM_THREADS>(launch, channels, err);
     });
 }
-
-/* Each measures C channels of its images. */
-ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,
-                                bool plain, ImgstatError *err);
-ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, unsigned channels,
-                                  bool plain, ImgstatError *err);
 
 #endif

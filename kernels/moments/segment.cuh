@@ -115,7 +115,7 @@ static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const 
         bool valid = false;
         if (x < segment.n && (!segment.mask || segment.mask[x])) {
             raw = samples[(size_t)x * image.channels];
-            valid = wide_valid<SAMPLE>(image, sample_key((ImgstatSample)SAMPLE, raw));
+            valid = wide_valid<SAMPLE>(image, wide_key<SAMPLE>(image, raw));
         }
         const unsigned valids = __ballot_sync(ALL_LANES, valid);
         if (valids) {
@@ -155,7 +155,7 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
                 continue;
             }
             const Raw raw = samples[(size_t)x * image.channels];
-            const uint64_t key = sample_key(type, raw);
+            const uint64_t key = wide_key<SAMPLE>(image, raw);
             if (wide_valid<SAMPLE>(image, key)) {
                 count[N]++;
                 low = min(low, key);

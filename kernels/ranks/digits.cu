@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
         const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
-#pragma unroll 4
+#pragma unroll 1
         for (unsigned first = 0; first < tile.n; first += 32) {
             uint64_t key = 0;
             const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
@@ -181,7 +181,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
         const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
-#pragma unroll 2
+#pragma unroll 1
         for (unsigned first = 0; first < tile.n; first += 32) {
             uint64_t key = 0;
             const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);

@@ -25,48 +25,53 @@ struct Segments {
 
 extern __shared__ __align__(16) unsigned counter[];
 
-/* The leading 16 bits of the key; those of what is not finite lie beyond those of infinities. */
+/* The leading 16 bits of the key; those of what is not finite lie beyond those of infinities. sign:
+ * what makes keys of integers, from these bits. */
 template <int SAMPLE>
-static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>::Raw raw)
+static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>::Raw raw,
+                                                      uint32_t sign)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
-    const int width = 8 * (int)sizeof(Raw);
-    const Raw sign = (Raw)1 << (width - 1);
+    const int width = 8 * (int)sizeof raw;
     if constexpr (SAMPLE == IMGSTAT_F32)
         raw = __float_as_uint(__uint_as_float(raw) + 0.0f); /* +0 for -0 */
     if constexpr (SAMPLE == IMGSTAT_F64)
-        raw = raw == sign ? 0 : raw;
+        raw = raw == 1ull << 63 ? 0 : raw;
     if constexpr (WideType<SAMPLE>::FLOAT) {
         const int32_t high = (int32_t)(raw >> (width - 32));
         return ((uint32_t)high ^ ((uint32_t)(high >> 31) | 0x80000000u)) >> 16;
     }
-    if constexpr (SAMPLE == IMGSTAT_I32 || SAMPLE == IMGSTAT_I64)
-        raw ^= sign;
-    return (uint32_t)(raw >> (width - 16));
+    return (uint32_t)(raw >> (width - 16)) ^ sign;
+}
+
+static __device__ __forceinline__ uint32_t leading_sign(const WorkImage &image)
+{
+    return sample_is_signed((ImgstatSample)image.sample) ? 0x8000u : 0;
 }
 
 /* Assigns counters to the segments that a sample of each thread is in, then to others as long as
  * there are any. */
-template <int C, int SAMPLE>
-static __device__ void choose_segments(const WorkImage &image, uint32_t slots, Segments *segments)
+template <int SAMPLE>
+static __device__ __forceinline__ void choose_segments(const WorkImage &image, uint32_t slots,
+                                                       Segments *segments)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    const unsigned t = threadIdx.x;
-    for (unsigned i = t; i < C * SEGMENTS; i += THREADS)
+    const unsigned t = threadIdx.x, all_segments = image.channels * SEGMENTS;
+    const uint32_t sign = leading_sign(image);
+    for (unsigned i = t; i < all_segments; i += THREADS)
         segments->word[i] = 0;
     __syncthreads();
     const uint64_t probe = (blockIdx.x + (uint64_t)gridDim.x * (t / 32)) % image.tiles;
     const RowSegment tile = tile_segment(image, probe, sizeof(Raw));
-    const Raw *const pixel = (const Raw *)tile.samples + t % 32 * 127 % tile.n * C;
-    for (unsigned c = 0; c < C; c++)
-        segments->word[c * SEGMENTS + leading_of<SAMPLE>(pixel[c]) / SEGMENT] = 1;
+    const Raw *const pixel = (const Raw *)tile.samples + t % 32 * 127 % tile.n * image.channels;
+    for (unsigned c = 0; c < image.channels; c++)
+        segments->word[c * SEGMENTS + leading_of<SAMPLE>(pixel[c], sign) / SEGMENT] = 1;
     __syncthreads();
-    /* A thread has C * SEGMENTS / THREADS neighbours, or one; seen ones come first. */
-    enum { EACH = (C * SEGMENTS + THREADS - 1) / THREADS };
-    const bool has = t * EACH < C * SEGMENTS;
+    /* A thread has one or two neighbours, the last ones fewer; seen ones come first. */
+    const unsigned each = (all_segments + THREADS - 1) / THREADS, first = t * each;
+    const unsigned end = min(first + each, all_segments);
     unsigned seen = 0;
-    for (unsigned e = 0; has && e < EACH; e++)
-        seen += segments->word[t * EACH + e];
+    for (unsigned i = first; i < end; i++)
+        seen += segments->word[i];
     unsigned before = warp_inclusive(seen); /* in the warp; then exclusive in the block */
     if (t % 32 == 31)
         segments->warp_total[t / 32] = before;
@@ -77,10 +82,10 @@ static __device__ void choose_segments(const WorkImage &image, uint32_t slots, S
         before += w < t / 32 ? segments->warp_total[w] : 0;
         all += segments->warp_total[w];
     }
-    unsigned unseen = all + t * EACH - before;
-    for (unsigned e = 0; has && e < EACH; e++) {
-        const unsigned slot = segments->word[t * EACH + e] ? before++ : unseen++;
-        segments->word[t * EACH + e] = (uint16_t)(slot < slots ? slot * SEGMENT : NONE);
+    unsigned unseen = all + first - before;
+    for (unsigned i = first; i < end; i++) {
+        const unsigned slot = segments->word[i] ? before++ : unseen++;
+        segments->word[i] = (uint16_t)(slot < slots ? slot * SEGMENT : NONE);
     }
     __syncthreads();
 }
@@ -110,24 +115,28 @@ static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index, 
         bin_add(&bins[index], n);
 }
 
-/* What is done with each sample of an image that is read as a whole. */
-template <int C, int SAMPLE, bool NODATA> struct Leading {
+/* What is done with each sample of an image that is read as a whole. `segment`: the first of the
+ * sample's channel. */
+template <int SAMPLE, bool NODATA> struct Leading {
     const WorkImage &image;
     const Segments &segments;
+    uint32_t sign;
     uint64_t *bins;
 };
 
-template <int C, int SAMPLE, bool NODATA>
-static __device__ __forceinline__ void count_one(const Leading<C, SAMPLE, NODATA> &to, unsigned c,
+template <int SAMPLE, bool NODATA>
+static __device__ __forceinline__ void count_one(const Leading<SAMPLE, NODATA> &to,
+                                                 unsigned segment,
                                                  typename WideType<SAMPLE>::Raw raw, bool there)
 {
-    if (NODATA && sample_key((ImgstatSample)SAMPLE, raw) == to.image.nodata_key)
+    if (NODATA && wide_key<SAMPLE>(to.image, raw) == to.image.nodata_key)
         there = false;
-    const uint32_t lead = leading_of<SAMPLE>(raw);
-    const uint32_t word = to.segments.word[c * SEGMENTS + lead / SEGMENT];
+    const uint32_t lead = leading_of<SAMPLE>(raw, to.sign);
+    const uint32_t at = segment + lead / SEGMENT, word = to.segments.word[at];
     if (there && word != NONE)
         atomicAdd(&counter[word + lead % SEGMENT], 1u);
-    add_rare(to.bins, c * BINS + lead, there && word == NONE && is_finite_lead<SAMPLE>(lead));
+    add_rare(to.bins, at * SEGMENT + lead % SEGMENT,
+             there && word == NONE && is_finite_lead<SAMPLE>(lead));
 }
 
 template <int SAMPLE> struct Prefixed {
@@ -143,7 +152,7 @@ static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, uns
                                                  typename WideType<SAMPLE>::Raw raw, bool there)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    const Raw key = (Raw)sample_key((ImgstatSample)SAMPLE, raw);
+    const Raw key = wide_key<SAMPLE>(to.image, raw);
     if (key >> (to.shift + 16) != to.prefix || (to.image.has_nodata && key == to.image.nodata_key))
         there = false;
     const uint32_t digit = (uint32_t)(key >> to.shift) & 0xFFFFu;
@@ -152,24 +161,26 @@ static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, uns
     add_rare(to.bins, digit, there && digit >= to.words);
 }
 
-/* A warp reads its tiles of an image of C channels, LOADS vectors at a time. */
+/* A warp reads its tiles of an image, LOADS vectors at a time: C channels, or 0: 1, 2 or 4. A whole
+ * tile is a whole number of such times. */
 template <int C, int SAMPLE, int LOADS, class Count>
 static __device__ __forceinline__ void count_all(const WorkImage &image, const Count &to)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     typedef typename WideType<sizeof(Raw) == 4 ? IMGSTAT_U32 : IMGSTAT_U64>::Vector Vector;
-    enum { VECTOR = 16 / sizeof(Raw) };
-    const unsigned lane = threadIdx.x % 32;
-    unsigned channel[C]; /* of item k of a lane's first vector: channel[k % C] */
+    enum { VECTOR = 16 / sizeof(Raw), PERIOD = C == 3 ? 3 * VECTOR : VECTOR };
+    static_assert(C != 3 || LOADS == 3, "a lane meets the same channels each time");
+    const unsigned lane = threadIdx.x % 32, channels = C > 0 ? C : image.channels;
+    unsigned segment[PERIOD]; /* the first of the channel of item k */
 #pragma unroll
-    for (unsigned k = 0; k < C; k++)
-        channel[k] = (lane * VECTOR + k) % C;
+    for (unsigned k = 0; k < PERIOD; k++)
+        segment[k] = (k / VECTOR * 32 * VECTOR + lane * VECTOR + k % VECTOR) % channels * SEGMENTS;
     for (uint64_t tile = blockIdx.x * WARPS + threadIdx.x / 32; tile < image.tiles;
          tile += (uint64_t)gridDim.x * WARPS) {
-        const RowSegment segment = tile_segment(image, tile, sizeof(Raw));
-        const Raw *const samples = (const Raw *)segment.samples;
+        const RowSegment row = tile_segment(image, tile, sizeof(Raw));
+        const Raw *const samples = (const Raw *)row.samples;
         const Vector *vectors = (const Vector *)samples;
-        const unsigned n = segment.n * C, whole = n / (LOADS * 32 * VECTOR) * LOADS * 32;
+        const unsigned n = row.n * channels, whole = n / (LOADS * 32 * VECTOR) * LOADS * 32;
         for (unsigned first = lane; first < whole; first += LOADS * 32) {
             Vector v[LOADS];
 #pragma unroll
@@ -179,12 +190,12 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
             for (int i = 0; i < LOADS; i++)
 #pragma unroll
                 for (int e = 0; e < VECTOR; e++)
-                    count_one(to, channel[(i * 32 * VECTOR + e) % C], (Raw)vector_item(v[i], e),
+                    count_one(to, segment[(i * VECTOR + e) % PERIOD], (Raw)vector_item(v[i], e),
                               true);
         }
         for (unsigned first = whole * VECTOR; first < n; first += 32) {
             const unsigned i = first + lane;
-            count_one(to, i % C, i < n ? samples[i] : (Raw)0, i < n);
+            count_one(to, i % channels * SEGMENTS, i < n ? samples[i] : (Raw)0, i < n);
         }
     }
 }
@@ -199,7 +210,8 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
  *   Work      about 14 instructions a sample, two of them to shared memory.
  *   Memory    reads n samples once; adds up to 57,344 bins a block.
  *   Launch    one block of 1,024 an SM; warps take tiles of 4,096 pixels in a fixed order.
- *   Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
+ *   Requires  SAMPLE: F32, F64, or U32 and U64 for all integers of the width. C: 1 or 3 channels, 0
+ *             for 1, 2 or 4. No mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
  *   Result    added to bins, of channel 0 and those after it.
  */
 template <int C, int SAMPLE, bool NODATA>
@@ -209,12 +221,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Segments segments;
     for (uint32_t i = threadIdx.x; i < slots * SEGMENT; i += THREADS)
         counter[i] = 0;
-    choose_segments<C, SAMPLE>(image, slots, &segments);
+    choose_segments<SAMPLE>(image, slots, &segments);
 
-    const Leading<C, SAMPLE, NODATA> to = {image, segments, bins};
+    const Leading<SAMPLE, NODATA> to = {image, segments, leading_sign(image), bins};
     count_all<C, SAMPLE, C == 3 ? 3 : 4>(image, to);
     __syncthreads(); /* all is counted */
-    for (uint32_t i = threadIdx.x; i < C * BINS; i += THREADS) {
+    for (uint32_t i = threadIdx.x; i < image.channels * BINS; i += THREADS) {
         const uint32_t lead = i % BINS, word = segments.word[i / SEGMENT];
         if (word != NONE && is_finite_lead<SAMPLE>(lead) && counter[word + lead % SEGMENT])
             bin_add(&bins[i], counter[word + lead % SEGMENT]);
@@ -265,9 +277,10 @@ static ImgstatResult launch_leading(CudaDevice *device, const WorkImage *image, 
                                     ImgstatError *err)
 {
     const uint32_t room = ((uint32_t)device->max_shared - (uint32_t)sizeof(Segments)) / 4 / SEGMENT;
-    const uint32_t slots = room < C * SEGMENTS ? room : C * SEGMENTS;
+    const uint32_t all = image->channels * SEGMENTS, slots = room < all ? room : all;
     const size_t bytes = (size_t)slots * SEGMENT * 4;
-    assert(image->channels == C && slots > 0);
+    assert((C > 0 ? image->channels == C : image->channels != 3) && slots > 0);
+    assert(image->channels >= 1 && image->channels <= CHANNELS);
     return cuda_launch(device, device->stream, "count_leading", count_leading<C, SAMPLE, NODATA>,
                        grid_size(device, image), THREADS, bytes, err, *image, slots, bins);
 }
@@ -285,12 +298,16 @@ ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint
     work_describe(&work, image, PIECE, false, false);
     if (work.tiles == 0)
         return IMGSTAT_OK;
-    return dispatch_wide(image->sample, [&](auto type) {
-        return dispatch_channels(image->channels, [&](auto channels) {
-            constexpr int C = decltype(channels)::value, SAMPLE = decltype(type)::value;
-            return work.has_nodata ? launch_leading<C, SAMPLE, true>(device, &work, bins, err)
-                                   : launch_leading<C, SAMPLE, false>(device, &work, bins, err);
-        });
+    return dispatch_unsigned(image->sample, [&](auto type) {
+        constexpr int SAMPLE = decltype(type)::value;
+        const bool nodata = work.has_nodata, three = work.channels == 3;
+        if (nodata)
+            return three ? launch_leading<3, SAMPLE, true>(device, &work, bins, err)
+                         : launch_leading<0, SAMPLE, true>(device, &work, bins, err);
+        if (work.channels == 1)
+            return launch_leading<1, SAMPLE, false>(device, &work, bins, err);
+        return three ? launch_leading<3, SAMPLE, false>(device, &work, bins, err)
+                     : launch_leading<0, SAMPLE, false>(device, &work, bins, err);
     });
 }
 
@@ -318,7 +335,7 @@ ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, uns
     work_describe(&work, image, PIECE, false, false);
     if (work.tiles == 0)
         return IMGSTAT_OK;
-    return dispatch_wide(image->sample, [&](auto type) {
+    return dispatch_unsigned(image->sample, [&](auto type) {
         return launch_prefixed<decltype(type)::value>(device, &work, shift, prefix, bins, err);
     });
 }

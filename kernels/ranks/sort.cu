@@ -4,6 +4,7 @@
 #include "common/tuning.cuh"
 #include "device/measure.cuh"
 
+#define CCCL_DISABLE_NVTX /* its headers take a second to compile */
 #include <cub/device/device_radix_sort.cuh>
 #include <stdlib.h>
 

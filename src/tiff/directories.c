@@ -114,6 +114,9 @@ static TiffFacts facts_of(const Walk *walk, const TiffDirectory *directory)
     const bool old =
         directory->field[TIFF_FIELD_NEW_TYPE].count == 0 && value[TIFF_FIELD_OLD_TYPE] == 2;
     return (TiffFacts){.has_type = directory->field[TIFF_FIELD_NEW_TYPE].count > 0,
+                       .is_jpeg = directory->field[TIFF_FIELD_JPEG].count > 0 &&
+                                  directory->field[TIFF_FIELD_STRIPS].count == 0 &&
+                                  directory->field[TIFF_FIELD_WIDTH].count == 0,
                        .type = old ? FILETYPE_REDUCEDIMAGE : (uint32_t)value[TIFF_FIELD_NEW_TYPE],
                        .bits = (uint16_t)value[TIFF_FIELD_BITS],
                        .samples = (uint16_t)value[TIFF_FIELD_SAMPLES],

@@ -12,8 +12,8 @@
 
 /* What the fields of a directory say; 0 where there are none. */
 typedef struct TiffFacts {
-    bool has_type;
-    uint32_t type; /* bits of NewSubfileType */
+    bool has_type, is_jpeg; /* is_jpeg: it has JPEG data, and neither size nor strips, as in EXIF */
+    uint32_t type;          /* bits of NewSubfileType */
     uint16_t bits, samples, format, photometric;
 } TiffFacts;
 

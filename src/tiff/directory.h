@@ -33,6 +33,7 @@ enum {
     TIFF_FIELD_FORMAT,
     TIFF_FIELD_PHOTOMETRIC,
     TIFF_FIELD_SUB,
+    TIFF_FIELD_JPEG,
     /* Of a stack in one directory: */
     TIFF_FIELD_COMPRESSION,
     TIFF_FIELD_PLANAR,

@@ -66,7 +66,7 @@ static void find_images(PageList *list, const TiffFacts *facts)
             entry->role = IMGSTAT_ROLE_MASK;
             entry->owner = IMGSTAT_NO_PAGE;
         } else if (is_reduced(&facts[i]) || (below && !facts[i].has_type && fits) ||
-                   (below && !sized)) { /* of JPEG data alone, as in EXIF */
+                   (below && !sized) || (i > 0 && facts[i].is_jpeg)) {
             entry->role = fits ? IMGSTAT_ROLE_LEVEL : IMGSTAT_ROLE_THUMBNAIL;
             entry->owner = fits ? of : IMGSTAT_NO_PAGE;
         } else if (!below) {

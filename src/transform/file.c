@@ -12,6 +12,7 @@
 #include "transform/level_maker.h"
 #include "transform/page.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -408,14 +409,15 @@ static void warn_of_thumbnails(const Run *run)
     const PageList *const list = &run->file->decoder->list;
     for (uint32_t i = 0; i < list->n; i++) {
         const PageEntry *const entry = &list->entry[i];
-        char name[PAGE_NAME_BYTES];
+        char name[PAGE_NAME_BYTES], size[32] = "";
         if (entry->role != IMGSTAT_ROLE_THUMBNAIL)
             continue;
         page_list_name(list, i, name, sizeof name);
-        warnings_report(
-            run->encoder->warnings,
-            "its thumbnail (page %s, %u x %u) is left out: it would show the old contrast", name,
-            entry->width, entry->height);
+        if (entry->width > 0)
+            snprintf(size, sizeof size, ", %u x %u", entry->width, entry->height);
+        warnings_report(run->encoder->warnings,
+                        "its thumbnail (page %s%s) is left out: it would show the old contrast",
+                        name, size);
     }
 }
 

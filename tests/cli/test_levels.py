@@ -7,7 +7,7 @@ import struct
 
 import harness
 from harness import check, run
-from tiff_tree import ASCII, LONG, SHORT, differences, gray, read, shape, write
+from tiff_tree import ASCII, LONG, SHORT, Page, differences, gray, read, shape, write
 
 WIDTH, HEIGHT = 96, 64
 BASE = [[300 + (x * 7 + y * 13) % 901 for x in range(WIDTH)] for y in range(HEIGHT)]
@@ -193,6 +193,25 @@ def test_thumbnails(program, folder):
     check(done.stderr == b"", "who names pages needs no warning")
     run(program, "normalize", "--force", f"{name}[1]", "-o", out)
     check(shape(read(out).chain) == [(20, 15, 0, [])], "a thumbnail that is named is an image")
+
+
+def test_thumbnail_of_exif(program, folder):
+    """JPEG data without a size behind the image: the file was refused."""
+    name, out, plain = folder / "in.tif", folder / "out.tif", folder / "plain.tif"
+    plain.write_bytes(write([gray(BASE)]))
+    for order, big in (("<", False), (">", False), (">", True)):
+        thumbnail = Page({259: (SHORT, [6])}, [], jpeg=b"\xff\xd8\xff\xd9")
+        name.write_bytes(write([gray(BASE, order=order), thumbnail], order, big))
+        check(statistics(program, name) == statistics(program, plain), f"{order} {big}: the image is measured")
+        done = run(program, "normalize", "--force", name, "-o", out)
+        check(shape(read(out).chain) == [(96, 64, 0, [])], f"{order} {big}: {shape(read(out).chain)}")
+        check(done.stderr.endswith(b"warning: its thumbnail (page 1) is left out: it would show the old contrast\n"),
+              f"{order} {big}: {done.stderr}")
+        roles = [json.loads(line).get("role") for line in run(program, "info", "--json", name, status=None).stdout.splitlines()]
+        check(roles[:1] == ["image"], f"{order} {big}: {roles}")
+    damaged = Page({259: (SHORT, [6])}, [b""])
+    name.write_bytes(write([gray(BASE), damaged]))
+    run(program, "normalize", "--force", name, "-o", out, status=1)
 
 
 def test_main_image_in_a_subifd(program, folder):

@@ -167,6 +167,7 @@ def test_levels(program, folder):
     run(program, "normalize", "--clip", "1,1", path, "-o", out)
     with tifffile.TiffFile(path) as old, tifffile.TiffFile(out) as new:
         before, after = ([level.asarray() for level in file.series[0].levels] for file in (old, new))
+    check([level.shape for level in before] == [level.shape for level in after], f"{[level.shape for level in after]}")
     for c in range(3):
         black, white = ends(before[0][c], 1)
         for a, b in zip(before, after):

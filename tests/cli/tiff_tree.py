@@ -120,10 +120,11 @@ BYTE, ASCII, SHORT, LONG, RATIONAL, UNDEFINED, IFD, LONG8, IFD8 = 1, 2, 3, 4, 5,
 
 class Page:
     """A directory to write. fields: number -> (type, values); strips: bytes; tile: its sides, for tiles in `strips`;
-    behind: bytes right behind the strips."""
+    behind: bytes right behind the strips; jpeg: in place of strips, as in EXIF."""
 
-    def __init__(self, fields, strips, subs=(), tile=None, behind=b""):
+    def __init__(self, fields, strips, subs=(), tile=None, behind=b"", jpeg=None):
         self.fields, self.strips, self.subs, self.tile, self.behind = dict(fields), strips, subs, tile, behind
+        self.jpeg = jpeg
 
 
 def gray(rows, kind="H", order="<", rows_per_strip=None, tile=None, **more):
@@ -168,8 +169,11 @@ class Writer:
             places.append(len(self.data))
             self.data += strip
         self.data += page.behind
-        fields[324 if page.tile else 273] = (wide, places)
-        fields[325 if page.tile else 279] = (LONG, [len(strip) for strip in page.strips])
+        if page.jpeg:
+            fields.update({513: (wide, [self.add(page.jpeg)]), 514: (LONG, [len(page.jpeg)])})
+        else:
+            fields[324 if page.tile else 273] = (wide, places)
+            fields[325 if page.tile else 279] = (LONG, [len(strip) for strip in page.strips])
         if page.subs:
             fields[SUB_IFDS] = (IFD8 if self.big else IFD, [self.directory(sub)[0] for sub in page.subs])
         count, offset = ("Q", "Q") if self.big else ("H", "I")
