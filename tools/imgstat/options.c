@@ -224,6 +224,11 @@ bool option_is_standard_input(const char *path)
     return path != NULL && (strcmp(path, "-") == 0 || strncmp(path, "-[", 2) == 0);
 }
 
+static bool is_standard_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 static bool check_measuring(Command command, const char *name, const Options *o)
 {
     if ((o->bins > 0 || o->has_range) && command == COMMAND_STATS && o->style == OUTPUT_PEOPLE)
@@ -232,7 +237,17 @@ static bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (o->mode && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--mode needs --json or --csv");
-    if (o->plot != NULL && (o->n_names + o->n_list > 1 || o->style != OUTPUT_PEOPLE))
+    if (o->save_record != NULL && o->by != IMGSTAT_BY_ALL)
+        return usage_error(name, "--save-record saves what is merged: by --by all, or --by "
+                                 "group=REGEX");
+    if (is_standard_output(o->save_record) && o->style != OUTPUT_PEOPLE)
+        return usage_error(name, "--json and --csv print to standard output: --save-record must "
+                                 "name a file");
+    if (o->levels && o->by == IMGSTAT_BY_ALL)
+        return usage_error(name, "--levels measures the same pixels again: it excludes --by all "
+                                 "and --by group");
+    if (o->plot != NULL &&
+        ((o->n_names + o->n_list > 1 && o->by != IMGSTAT_BY_ALL) || o->style != OUTPUT_PEOPLE))
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
@@ -283,11 +298,6 @@ static void take_scaled(TransformOptions *t)
         *values[i].to = values[i].from->value;
         *values[i].percent = values[i].from->percent;
     }
-}
-
-static bool is_standard_output(const char *path)
-{
-    return path != NULL && strcmp(path, "-") == 0;
 }
 
 static bool check_outputs(const char *name, const Options *o)
@@ -358,6 +368,9 @@ static bool check_shards(const char *name, Command command, Options *o)
     for (size_t i = 0; i < o->n_names; i++)
         if (option_is_standard_input(o->names[i]))
             return usage_error(name, "standard input cannot be in shards");
+    if (shard_team != NULL && command_table[command].input == INPUT_READ && o->by == IMGSTAT_BY_ALL)
+        return usage_error(name, "the members of a job make no one result of all shards so far: "
+                                 "save records of parts by --shard K/N, and merge them");
     if (command_table[command].input == INPUT_READ)
         return o->style != OUTPUT_PEOPLE || usage_error(name, "shards need --json%s",
                                                         command == COMMAND_INFO ? "" : " or --csv");
@@ -445,6 +458,8 @@ ImgstatOpen options_open(const Options *options)
 
 void options_release(Options *options)
 {
+    if (options->group_text != NULL)
+        regfree(&options->group);
     free(options->mask);
     free(options->mask_page);
     for (size_t i = 0; i < options->n_percentiles; i++)

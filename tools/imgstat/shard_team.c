@@ -39,7 +39,7 @@ uint32_t *shard_team_order(const ShardSet *set)
     InputStream *const inputs = inputs_open(set->options, (InputPart){0}, false);
     const InputPart part = {.parts = set->n, .weight = set->weight};
     uint64_t before = 0, weight;
-    for (Input input; inputs_next_one(inputs, &input, &weight); before += weight) {
+    for (Input input; inputs_next_whole(inputs, &input, &weight); before += weight) {
         all[input_part_of(&part, before) - 1].weight += weight;
         input_release(&input);
     }
