@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* dataset.c: files are measured into a data set. */
+#include "record/dataset.h"
 #include "base/sample.h"
 #include "batch/dataset_rounds.h"
 #include "batch/fall_back.h"
 #include "codec/page_group.h"
 #include "measure/result.h"
-#include "record/dataset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
