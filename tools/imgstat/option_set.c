@@ -278,6 +278,40 @@ bool set_clip_limit(const char *command, const char *text, Options *o)
     return true;
 }
 
+/* ---- Data sets --------------------------------------------------------------------------------
+ */
+
+static void forget_group(Options *o)
+{
+    if (o->group_text != NULL)
+        regfree(&o->group);
+    o->group_text = NULL;
+}
+
+bool set_by(const char *command, const char *text, Options *o)
+{
+    static const char group[] = "group=";
+    unsigned place;
+    forget_group(o);
+    o->by = IMGSTAT_BY_ALL;
+    if (strncmp(text, group, strlen(group)) != 0) {
+        if (!value_word(command, "--by", text, "page channel file all group=REGEX", &place))
+            return false;
+        o->by = (ImgstatGrouping)(IMGSTAT_BY_PAGE + place);
+        return true;
+    }
+    text += strlen(group);
+    const int code = *text != '\0' ? regcomp(&o->group, text, REG_EXTENDED) : REG_BADPAT;
+    if (code == 0) {
+        o->group_text = text;
+        return true;
+    }
+    char cause[200] = "it is empty";
+    if (*text != '\0')
+        regerror(code, NULL, cause, sizeof cause);
+    return usage_error(command, "--by group=%s: no regular expression: %s", text, cause);
+}
+
 /* ---- Pixels that do not count ------------------------------------------------------------------
  */
 
@@ -329,6 +363,13 @@ bool set_output(const char *command, const char *text, Options *o)
     (void)command;
     o->transform.output = output_name(text);
     return true;
+}
+
+bool set_save_record(const char *command, const char *text, Options *o)
+{
+    o->save_record = output_name(text);
+    return *text != '\0' ||
+           usage_error(command, "--save-record names a file: an empty name is none");
 }
 
 bool set_format(const char *command, const char *text, Options *o)

@@ -5,6 +5,7 @@
 
 #include "imgstat.h"
 
+#include <regex.h>
 #include <sys/types.h>
 
 typedef enum OutputStyle {
@@ -85,12 +86,15 @@ typedef struct Options {
     bool has_range;
     double lo, hi;
     bool mode, histogram, cdf, shape, levels;
-    ImgstatGrouping by;
+    ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
+    const char *group_text;  /* of --by group=REGEX; NULL: none */
+    regex_t group;           /* the same; owned where there is one */
+    const char *save_record; /* NULL for none */
     unsigned ddof;
 
     /* hist only */
-    const char *plot; /* NULL for none */
-    bool log, ascii, force;
+    const char *plot;                 /* NULL for none */
+    bool log, ascii, force;           /* force: also of save_record */
     unsigned plot_width, plot_height; /* characters; 0 for the terminal's */
 
     /* normalize, equalize, apply only */
