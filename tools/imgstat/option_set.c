@@ -278,6 +278,23 @@ bool set_clip_limit(const char *command, const char *text, Options *o)
     return true;
 }
 
+/* ---- Images that have one transfer ------------------------------------------------------------
+ */
+
+bool set_together(const char *command, const char *text, Options *o)
+{
+    static const char group[] = "group=";
+    unsigned place;
+    group_name_release(&o->group);
+    o->transform.together = IMGSTAT_BY_ALL;
+    if (strncmp(text, group, strlen(group)) == 0)
+        return group_name_read(command, "--together", text + strlen(group), &o->group);
+    if (!value_word(command, "--together", text, "page channel file all group=REGEX", &place))
+        return false;
+    o->transform.together = (ImgstatGrouping)(IMGSTAT_BY_PAGE + place);
+    return true;
+}
+
 /* ---- Pixels that do not count ------------------------------------------------------------------
  */
 

@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_OPTIONS_H
 #define IMGSTAT_TOOLS_OPTIONS_H
 
+#include "group_name.h"
 #include "imgstat.h"
 
 #include <sys/types.h>
@@ -36,6 +37,7 @@ typedef struct TransformOptions {
     const char *output;        /* file, folder or "-" */
     ImgstatWrite write;
     ImgstatGrouping together;
+    const char *only; /* the list of those that are measured; NULL: all */
     bool skip_existing, dry_run;
     LevelsWanted levels;
     uint64_t memory;
@@ -73,6 +75,8 @@ typedef struct Options {
     unsigned alpha;         /* 1: pixels with an alpha of 0 are masked */
     bool has_nodata;
     ImgstatValue nodata;
+
+    GroupName group; /* of --together group=REGEX */
 
     const char *device; /* "auto" or what imgstat_device_open takes */
     unsigned jobs;      /* threads in all; 0 for as many as the process may run on */
