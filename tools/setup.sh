@@ -20,6 +20,7 @@ pc:expat          libexpat1-dev
 c:xxhash.h        libxxhash-dev
 ?pc:libdeflate    libdeflate-dev
 ?pc:libisal       libisal-dev
+?pc:libarchive    libarchive-dev
 "
 test_needs="
 pc:criterion      libcriterion-dev

@@ -213,24 +213,34 @@ static void close_stream(BlockReader *from)
         from->bits.reader->failed = true;
 }
 
-void bins_get(ByteReader *reader, uint64_t *bins, size_t n)
+BinRange bins_get(ByteReader *reader, uint64_t *bins, size_t n)
 {
     const size_t present = get_varint_up_to(reader, n);
     BlockReader gaps = {.bits = {.reader = reader}, .left = present};
     BlockReader counts = gaps;
+    BinRange range = {0};
     size_t next = 0;
     for (size_t i = 0; i < present && !reader->failed; i++) {
         const uint64_t gap = get_from_stream(&gaps);
         if (gap >= n - next) {
             reader->failed = true;
-            return;
+            return range;
         }
         next += (size_t)gap;
+        range.first = i == 0 ? next : range.first;
+        range.last = next;
         bins[next++] = 1; /* marks it for the counts, which come in the same order */
     }
     close_stream(&gaps);
-    for (size_t k = 0; k < next && !reader->failed; k++)
-        if (bins[k] && (bins[k] = get_from_stream(&counts)) == 0)
+    for (size_t k = range.first; k < next && !reader->failed; k++) {
+        if (!bins[k])
+            continue;
+        bins[k] = get_from_stream(&counts);
+        if (bins[k] == 0)
             reader->failed = true;
+        if (__builtin_add_overflow(range.n, bins[k], &range.n))
+            range.n = UINT64_MAX;
+    }
     close_stream(&counts);
+    return range;
 }

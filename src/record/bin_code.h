@@ -8,7 +8,13 @@
 /* Writes bins [0, n). */
 void bins_put(ByteWriter *writer, const uint64_t *bins, size_t n);
 
+/* What bins hold. */
+typedef struct BinRange {
+    uint64_t n;         /* the sum of all; UINT64_MAX for more */
+    size_t first, last; /* that are not empty, where n > 0 */
+} BinRange;
+
 /* Reads bins [0, n), all 0 so far. The reader fails for what bins_put does not write. */
-void bins_get(ByteReader *reader, uint64_t *bins, size_t n);
+BinRange bins_get(ByteReader *reader, uint64_t *bins, size_t n);
 
 #endif

@@ -55,7 +55,19 @@ ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRec
 ImgstatResult dataset_fail(ImgstatDataset *dataset, const char *name, const ImgstatError *error,
                            ImgstatError *err);
 
+/* dataset_add of a record that has its group. source: NULL, or the file of records that it is from.
+ */
+ImgstatResult dataset_add_from(ImgstatDataset *dataset, ImgstatRecord *record, SharedText *source,
+                               ImgstatError *err);
+
+/* Adds a copy of a failure. */
+ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure *failure,
+                                  ImgstatError *err);
+
 /* ---- For one thread ---- */
+
+/* Returns the entry with the group and kind of another one; NULL if there is none. */
+DatasetEntry *dataset_find(const ImgstatDataset *dataset, const DatasetEntry *like);
 
 /* Adds the records and the account of a part that another worker has filled: the kinds in a group
  * may differ. */

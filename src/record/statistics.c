@@ -218,8 +218,9 @@ static void shape_central(const Central *central, uint64_t count, ImgstatStats *
 /* Of 15, 16 and 17 digits the fewest that read back as x, whatever the locale's decimal point. */
 static void double_text(double x, char text[48])
 {
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, 48, "%.*g", digits, x);
+    static const char *const format[] = {"%.15g", "%.16g", "%.17g"};
+    for (size_t k = 0; k < sizeof format / sizeof *format; k++) {
+        snprintf(text, 48, format[k], x);
         if (strtod(text, NULL) == x)
             break;
     }

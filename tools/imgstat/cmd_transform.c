@@ -29,11 +29,11 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
                              bool *misfit, ImgstatError *error)
 {
     *misfit = false;
-    if (!input_is_file(job->input))
+    if (!input_is_readable_again(job))
         return IMGSTAT_OK;
     ImgstatFile *file = NULL;
     const ImgstatOpen open = {.limits = o->limits, .salvage = o->salvage};
-    ImgstatResult result = imgstat_file_open(job->input, &open, &file, error);
+    ImgstatResult result = input_open(job, &open, &file, error);
     const uint32_t all = file != NULL ? imgstat_file_pages(file) : 0;
     uint32_t *const pages = text_alloc((all + (size_t)1) * sizeof *pages), n = 0;
     if (result == IMGSTAT_OK)

@@ -4,6 +4,8 @@
 #include "option_value.h"
 #include "text.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool group_name_read(const char *command, const char *option, const char *text, GroupName *out)
@@ -30,6 +32,16 @@ char *group_name_of(const GroupName *groups, const char *name)
     char *const group = text_copy(name + part->rm_so);
     group[part->rm_eo - part->rm_so] = '\0';
     return group;
+}
+
+void group_name_report(const GroupName *groups, const char *command, size_t unmatched, size_t n,
+                       const char *name)
+{
+    char *const shown = text_display(name);
+    fprintf(stderr,
+            "%s: %zu of %zu names do not match '%s', such as %s: they are in the group \"\"\n",
+            command, unmatched, n, groups->text, shown);
+    free(shown);
 }
 
 void group_name_release(GroupName *groups)

@@ -5,6 +5,7 @@
 
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* All zero: no expression. */
 typedef struct GroupName {
@@ -19,6 +20,10 @@ bool group_name_read(const char *command, const char *option, const char *text, 
 /* Returns the first parenthesised part of the match in a name, or all of the match, to be freed.
  * NULL: nothing matches. */
 char *group_name_of(const GroupName *groups, const char *name);
+
+/* Notes on standard error that so many of n names, among them `name`, do not match. */
+void group_name_report(const GroupName *groups, const char *command, size_t unmatched, size_t n,
+                       const char *name);
 
 void group_name_release(GroupName *groups);
 

@@ -125,8 +125,8 @@ static bool is_done(void *context, const ImgstatDone *done)
 static bool job_agrees(const Options *o, const ImgstatJob *job, const ImgstatTransfer *transfer)
 {
     char *const again = name_beside(job->output);
-    const ImgstatJob other = {
-        .input = job->input, .output = again, .pages = job->pages, .group = job->group};
+    ImgstatJob other = *job;
+    other.output = again;
     bool written = false;
     ImgstatBatch batch = {.transfer = transfer,
                           .write = o->transform.write,

@@ -309,12 +309,20 @@ const Option option_table[] = {
      .otherwise = "all values up to 16 bits, else minimum to maximum",
      .more = "The last bin includes HI."},
 
-    {.name = "by", .argument = "WHAT", .type = OPTION_CHOICE, .target = PLACE(by),
-     .words = "page channel file", .least = IMGSTAT_BY_PAGE, .commands = MEASURING,
-     .group = GROUP_STATISTICS,
+    {.name = "by", .argument = "WHAT", .type = OPTION_CALL, .set = set_by,
+     .words = "page channel file all group=", .commands = MEASURING, .group = GROUP_STATISTICS,
      .help = "page: measure each page by itself; channel: as one all pages of a channel, where the "
-             "file declares axes; file: as one all images of a file",
-     .otherwise = "page"},
+             "file declares axes; file: as one all images of a file; all: as one all images of all "
+             "files; group=REGEX: those whose file's name has the same part in the first "
+             "parentheses of REGEX, or the same match",
+     .otherwise = "page",
+     .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
+             "\"\". Images of several types in a group are several results. Wider types than 16 "
+             "bits are read again."},
+    {.name = "save-record", .argument = "FILE", .type = OPTION_CALL, .set = set_save_record,
+     .commands = MEASURING, .group = GROUP_STATISTICS,
+     .help = "With --by all or group: save what was merged, for 'imgstat merge' and as an input in "
+             "place of the images"},
 
     /* ---- Plot ---- */
     {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
@@ -323,7 +331,10 @@ const Option option_table[] = {
      .more = "It shows the first page unless --page names another."},
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = HIST,
      .group = GROUP_PLOT,
-     .help = "With --plot: replace an existing file"},
+     .help = "With --plot or --save-record: replace an existing file"},
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = STATS,
+     .group = GROUP_STATISTICS, .rare = true,
+     .help = "With --save-record: replace an existing file"},
     {.name = "log", .type = OPTION_FLAG, .target = PLACE(log), .commands = HIST,
      .group = GROUP_PLOT,
      .help = "Draw logarithms of the counts",

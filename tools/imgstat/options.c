@@ -223,6 +223,11 @@ bool option_is_standard_input(const char *path)
     return path != NULL && (strcmp(path, "-") == 0 || strncmp(path, "-[", 2) == 0);
 }
 
+static bool is_standard_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 static bool check_measuring(Command command, const char *name, const Options *o)
 {
     if ((o->bins > 0 || o->has_range) && command == COMMAND_STATS && o->style == OUTPUT_PEOPLE)
@@ -231,7 +236,17 @@ static bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (o->mode && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--mode needs --json or --csv");
-    if (o->plot != NULL && (o->n_names + o->n_list > 1 || o->style != OUTPUT_PEOPLE))
+    if (o->save_record != NULL && o->by != IMGSTAT_BY_ALL)
+        return usage_error(name, "--save-record saves what is merged: by --by all, or --by "
+                                 "group=REGEX");
+    if (is_standard_output(o->save_record) && o->style != OUTPUT_PEOPLE)
+        return usage_error(name, "--json and --csv print to standard output: --save-record must "
+                                 "name a file");
+    if (o->levels && o->by == IMGSTAT_BY_ALL)
+        return usage_error(name, "--levels measures the same pixels again: it excludes --by all "
+                                 "and --by group");
+    if (o->plot != NULL &&
+        ((o->n_names + o->n_list > 1 && o->by != IMGSTAT_BY_ALL) || o->style != OUTPUT_PEOPLE))
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
@@ -282,11 +297,6 @@ static void take_scaled(TransformOptions *t)
         *values[i].to = values[i].from->value;
         *values[i].percent = values[i].from->percent;
     }
-}
-
-static bool is_standard_output(const char *path)
-{
-    return path != NULL && strcmp(path, "-") == 0;
 }
 
 static bool check_outputs(const char *name, const Options *o)

@@ -76,7 +76,7 @@ typedef struct Options {
     bool has_nodata;
     ImgstatValue nodata;
 
-    GroupName group; /* of --together group=REGEX */
+    GroupName group; /* of --by and --together group=REGEX */
 
     const char *device; /* "auto" or what imgstat_device_open takes */
     unsigned jobs;      /* threads in all; 0 for as many as the process may run on */
@@ -89,12 +89,13 @@ typedef struct Options {
     bool has_range;
     double lo, hi;
     bool mode, histogram, cdf, shape, levels;
-    ImgstatGrouping by;
+    ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
+    const char *save_record; /* NULL for none */
     unsigned ddof;
 
     /* hist only */
-    const char *plot; /* NULL for none */
-    bool log, ascii, force;
+    const char *plot;                 /* NULL for none */
+    bool log, ascii, force;           /* force: also of save_record */
     unsigned plot_width, plot_height; /* characters; 0 for the terminal's */
 
     /* normalize, equalize, apply only */

@@ -27,13 +27,8 @@ static void set_groups(const Options *o, Outputs *outputs)
         }
         job->group = outputs->groups[i];
     }
-    if (none == 0 || o->quiet)
-        return;
-    char *const name = text_display(first);
-    fprintf(stderr,
-            "%s: %zu of %zu names do not match '%s', such as %s: they are in the group \"\"\n",
-            o->command, none, outputs->n, o->group.text, name);
-    free(name);
+    if (none > 0 && !o->quiet)
+        group_name_report(&o->group, o->command, none, outputs->n, first);
 }
 
 /* ---- The list -------------------------------------------------------------------------------- */

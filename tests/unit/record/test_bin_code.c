@@ -18,8 +18,14 @@ static size_t code(const uint64_t *bins, size_t n)
     bins_put(&writer, bins, n);
     cr_assert(again && !writer.failed);
     ByteReader reader = {.at = writer.bytes, .end = writer.bytes + writer.n};
-    bins_get(&reader, again, n);
+    const BinRange range = bins_get(&reader, again, n);
     cr_assert(!reader.failed && reader.at == reader.end);
+    uint64_t sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum = bins[k] > UINT64_MAX - sum ? UINT64_MAX : sum + bins[k];
+    cr_assert(range.n == sum && (sum == 0 || (bins[range.first] > 0 && bins[range.last] > 0)));
+    for (size_t k = 0; k < n && sum > 0; k++)
+        cr_assert(bins[k] == 0 || (range.first <= k && k <= range.last));
     cr_assert(memcmp(bins, again, n * sizeof *bins) == 0);
     for (size_t cut = 0; cut < writer.n; cut += 1 + writer.n / 50) {
         ByteReader less = {.at = writer.bytes, .end = writer.bytes + cut};
@@ -51,7 +57,7 @@ Test(bins, come_back)
         const unsigned sparse = (unsigned)(random_next(&random) % 9);
         for (size_t k = 0; k < n; k++) {
             const uint64_t x = random_next(&random);
-            bins[k] = random_next(&random) >> (64 - sparse) && sparse ? 0 : x >> (x % 64);
+            bins[k] = random_next(&random) % (1u << sparse) > 0 ? 0 : x >> (x % 64);
         }
         (void)code(bins, n);
     }

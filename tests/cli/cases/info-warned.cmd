@@ -1,0 +1,1 @@
+imgstat info warned-ifd-loop.tif; imgstat info --quiet warned-ifd-loop.tif
