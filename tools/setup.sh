@@ -32,6 +32,13 @@ python3           python3
 ?sys:tifffile     python3-tifffile
 ?exiftool         libimage-exiftool-perl
 ?clang-format     clang-format
+?mpirun.openmpi   openmpi-bin
+?pc:ompi-c        libopenmpi-dev
+?mpirun.mpich     mpich
+?pc:mpich         libmpich-dev
+?parallel         parallel
+?shellcheck       shellcheck
+?make             make
 "
 pip_needs="
 python3           python3

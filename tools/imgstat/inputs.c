@@ -192,8 +192,7 @@ static uint64_t weight_of(const Input *input)
     return INPUT_WEIGHT + (known ? (uint64_t)info.st_size : 0);
 }
 
-/* The part that an input is of, counted from 1. */
-static uint32_t part_of(const InputPart *part, uint64_t before)
+uint32_t input_part_of(const InputPart *part, uint64_t before)
 {
     const uint64_t at =
         part->weight > 0 ? (uint64_t)((unsigned __int128)before * part->parts / part->weight) : 0;
@@ -205,7 +204,7 @@ bool inputs_next_whole(InputStream *stream, Input *out, uint64_t *weight)
     while (!stream->ended && next_of_all(stream, out)) {
         const bool parts = stream->part.parts > 0;
         const uint64_t own = parts || weight != NULL ? weight_of(out) : 0;
-        const uint32_t part = parts ? part_of(&stream->part, stream->before) : 0;
+        const uint32_t part = parts ? input_part_of(&stream->part, stream->before) : 0;
         stream->before += own;
         stream->ended = part > stream->part.part;
         if (part == stream->part.part) {

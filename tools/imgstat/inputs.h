@@ -48,6 +48,9 @@ typedef struct InputPart {
     uint64_t weight; /* of all inputs */
 } InputPart;
 
+/* The part that an input is of, counted from 1. before: the weight of those before it. */
+uint32_t input_part_of(const InputPart *part, uint64_t before);
+
 /* Reads nothing so far. warns: reports links to directories that are entered once. */
 InputStream *inputs_open(const Options *options, InputPart part, bool warns);
 /* Puts the next inputs, some thousand, in place of those of the window. False: none is left, and
