@@ -763,7 +763,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const Imgstat
                                                                    ImgstatError *err);
 
 /* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are
- * equal. alpha: index of the channel that passes, or -1. */
+ * equal. alpha: index of the channel that passes, or -1. Nodata and masked samples become what
+ * those of files become where ImgstatWrite.nodata is not given; the nodata value is that of `from`,
+ * or else the one that the transfer was made for. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
                                                                     const ImgstatTransfer *transfer,
                                                                     const ImagePro *from,
@@ -772,8 +774,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevic
 
 /* Measures and maps an image by any method, IMGSTAT_CLAHE included. alpha: index of the channel
  * that is not counted and passes, or -1. reference: as in imgstat_transfer_create. If the image is
- * in host memory, *to receives the transformed copy, which the caller releases; else the caller
- * supplies `to` as for imgstat_transfer_apply. */
+ * in host memory, *to receives the transformed copy, which the caller releases; its nodata value is
+ * the one that undefined samples become. Else the caller supplies `to` as for
+ * imgstat_transfer_apply. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
@@ -849,6 +852,7 @@ typedef struct ImgstatJob {
     const ImgstatInput *source;
     const ImgstatOutput *sink; /* its functions are called on one thread at a time */
     const char *group;         /* NULL (""), or the group of a data set that its images belong to */
+    bool only_mapped; /* with IMGSTAT_BY_ALL: not measured; it gets the transfer of the others */
 } ImgstatJob;
 
 /* Jobs, one after another: as many as there may be, none of them in a list. */
@@ -903,9 +907,10 @@ typedef struct ImgstatBatch {
     /* Images that get one transfer, which is made from all of them; they are read twice, and their
      * sample types, significant bits and nodata values must be equal. With IMGSTAT_BY_ALL unsigned
      * samples may have several depths of at most 16 bits that are scaled to one exactly, such as 1,
-     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. By default those of a
-     * channel, where a file declares axes, else each by itself, with a warning where a file has
-     * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
+     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. Jobs of several groups have a
+     * transfer for each. By default those of a channel, where a file declares axes, else each by
+     * itself, with a warning where a file has several of one size and type. IMGSTAT_CLAHE and a
+     * given transfer have no groups. */
     ImgstatGrouping together;
     bool skip_existing; /* a job whose output exists is done */
     bool drop_levels;   /* levels that no job names are left out, and their masks */

@@ -5,6 +5,7 @@
 
 #include "record/quantile_table.h"
 #include "record/record.h"
+#include "transfer/holes.h"
 #include "transfer/map.h"
 
 #include <string.h>
@@ -61,12 +62,19 @@ TransferId *transfer_id_retain(TransferId *id);
 /* Accepts NULL. */
 void transfer_id_release(TransferId *id);
 
-/* The images of a set of transfers that one of them is for: those of a channel, over all files. */
+/* The images of a set of transfers that one of them is for: those of a channel, over all files or
+ * those of a group. */
 typedef struct TransferChannel {
-    bool known;       /* false: images that lie at no channel, or all images */
-    uint32_t c;       /* the place along the axis, where the channel has no name */
-    const char *name; /* NULL: none that no other channel of the file has */
+    bool known;        /* false: images that lie at no channel, or all images */
+    uint32_t c;        /* the place along the axis, where the channel has no name */
+    const char *name;  /* NULL: none that no other channel of the file has */
+    const char *group; /* of files; NULL: all of them, of an image none ("") */
 } TransferChannel;
+
+static inline bool transfer_group_same(const TransferChannel *a, const TransferChannel *b)
+{
+    return strcmp(a->group ? a->group : "", b->group ? b->group : "") == 0;
+}
 
 static inline bool transfer_channel_same(const TransferChannel *a, const TransferChannel *b)
 {
@@ -78,7 +86,7 @@ static inline bool transfer_channel_same(const TransferChannel *a, const Transfe
 /* A complete transfer does not change, but for what makes it part of a set. */
 typedef struct ImgstatTransfer {
     struct ImgstatTransfer *next; /* of its set; owned. NULL: it is the last, or alone */
-    TransferChannel channel;      /* that it is for; its name is owned */
+    TransferChannel channel;      /* that it is for; its texts are owned */
     TransferId *id;
     ImgstatTransform transform; /* recorded in saved transfers */
     ImgstatLike like;           /* recorded in saved transfers */
@@ -95,6 +103,7 @@ typedef struct ImgstatTransfer {
     uint32_t *rescale_table; /* narrow types: the table of `rescale` */
     MapKnot *knots;          /* wide types: those of all maps, one map after the other */
     KnotTable **knot_tables; /* n_maps; NULL where a map has none */
+    Holes holes; /* what applying it fills; set in a copy, for one call. All zero: nothing */
 } Transfer;
 
 /* ---- What a method means for an image (method.c) --------------------------------------------- */
@@ -210,24 +219,50 @@ void transfer_prepare(BufferCache *buffers, Transfer *transfer);
 /* Accepts NULL. Destroys those behind it in a set as well. */
 void transfer_destroy(Transfer *transfer);
 
+/* ---- Undefined samples (holes.c) ------------------------------------------------------------- */
+
+/* Whether samples of so many bits (0: the full width) can hold a value. Floats hold NaN. */
+bool sample_holds(ImgstatSample sample, uint8_t bits, ImgstatValue value, uint64_t *key);
+
+/* Sets the hole of the shape of images with a nodata value, if the output type cannot hold that: 0,
+ * or NaN of floats. */
+void shape_set_hole(TransferShape *shape, ImgstatSample to, ImgstatValue nodata);
+
+/* The same for images in memory, whose nodata value is one of their samples. */
+void shape_set_hole_in_memory(TransferShape *shape, ImgstatSample to);
+
+/* Whether the nodata value of a shape is not the one that the transfer lets pass, or its hole is a
+ * value that the transfer gives to defined samples. */
+bool transfer_lacks_nodata(const Transfer *transfer, const TransferShape *shape);
+
+/* Returns what undefined samples of images of a shape become. nodata: NULL where there is none. */
+Holes transfer_holes(const Transfer *transfer, const TransferShape *shape,
+                     const ImgstatValue *nodata);
+/* The same for images in memory. */
+Holes transfer_holes_in_memory(const Transfer *transfer, const TransferShape *shape);
+
 /* ---- Sets (transfer_set.c) --------------------------------------------------------------------
  * One transfer for each channel and each depth; those of a channel lie behind each other. A set is
  * known by its first transfer. */
 
-/* Makes a transfer the last of a set (*set NULL: its first) for images of a channel, whose name is
- * copied. Takes over `add`, whatever the result. */
+/* Makes a transfer the last of a set (*set NULL: its first) for images of a channel, whose texts
+ * are copied. Takes over `add`, whatever the result. */
 ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChannel *channel,
                                ImgstatError *err);
 
-/* Finds the transfer of a set for images of a channel and a depth. Sets without channels, and
- * transfers that are alone, serve those of every channel. */
+/* Finds the transfer of a set for images of a channel and a depth. Of sets with groups of files
+ * those of the image's group count alone. Sets without channels, and transfers that are alone,
+ * serve those of every channel. */
 ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
                                 ImgstatSample sample, uint8_t bits, const Transfer **out,
                                 ImgstatError *err);
 
-/* Returns for how many channels a set has transfers; images at no channel count as one. *number:
- * NULL, or receives which of these `one` is for. */
+/* Returns for how many channels, of every group, a set has transfers; images at no channel count
+ * as one. *number: NULL, or receives which of these `one` is for. */
 uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_t *number);
+
+/* Whether any transfer of a set is for a group of files. */
+bool transfer_set_has_groups(const Transfer *set);
 
 /* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
 void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,

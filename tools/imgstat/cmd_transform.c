@@ -9,6 +9,7 @@
 #include "shard_text.h"
 #include "status.h"
 #include "text.h"
+#include "transfer_groups.h"
 #include "transform_report.h"
 
 #include <stdio.h>
@@ -241,7 +242,7 @@ static void run_command(PartRun *part, const InputList *inputs)
     const char *const output = o->transform.output;
     if ((output == NULL || strcmp(output, "-") != 0) && !o->transform.dry_run)
         status_outlive_readers();
-    if (!outputs_plan(o, inputs, &outputs)) {
+    if (!outputs_plan(o, inputs, &outputs) || !transfer_groups_set(o, &outputs)) {
         status_raise(STATUS_USAGE);
     } else if (check_saving(o, inputs, &outputs)) {
         for (size_t i = 0; i < inputs->n; i++)

@@ -308,6 +308,11 @@ static bool check_outputs(const char *name, const Options *o)
         (is_standard_output(t->output) || is_standard_output(t->save_transfer)))
         return usage_error(name, "--json prints to standard output: -o and --save-transfer must "
                                  "name files");
+    if (t->save_transfer != NULL && o->group.text != NULL)
+        return usage_error(name, "--together group makes a transfer for each group, and "
+                                 "--save-transfer saves one: name the files of one group");
+    if (t->only != NULL && t->together != IMGSTAT_BY_ALL)
+        return usage_error(name, "--only is for --together all and --together group");
     if (t->output == NULL && measures)
         return true;
     if (t->output == NULL && t->save_transfer != NULL && !t->dry_run)
@@ -460,8 +465,7 @@ ImgstatOpen options_open(const Options *options)
 
 void options_release(Options *options)
 {
-    if (options->group_text != NULL)
-        regfree(&options->group);
+    group_name_release(&options->group);
     free(options->mask);
     free(options->mask_page);
     for (size_t i = 0; i < options->n_percentiles; i++)

@@ -366,6 +366,9 @@ void outputs_release(Outputs *outputs)
 {
     for (size_t i = 0; i < outputs->n; i++)
         free(outputs->paths[i]);
+    for (size_t i = 0; outputs->groups != NULL && i < outputs->n; i++)
+        free(outputs->groups[i]);
+    free(outputs->groups);
     free(outputs->paths);
     free(outputs->jobs);
     *outputs = (Outputs){.n = 0};
