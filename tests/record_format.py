@@ -3,7 +3,7 @@
 
 read(bytes) returns {"version", "files", "names", "failures", "shards", "records"}; a record has its kind and "channels",
 each with "n", "nan", "pinf", "ninf", "nodata", "masked", "bins" ({key: count}), "min_key", "max_key", "sum" and "sum2"
-(exact: int or Fraction; None where the bins tell it), "min_at", "max_at" ((file, page, index))."""
+(exact: int or Fraction; None where the bins tell it), "min_at", "max_at" ((file, page, index)), "min_width" and "max_width"."""
 
 import struct
 from fractions import Fraction
@@ -115,7 +115,8 @@ def read_channel(reader, sample, has_bins, names):
             out["sum"] = int.from_bytes(reader.take(16), "little", signed=True)
             out["sum2"] = reader.number(24)
     for key in ("min_at", "max_at"):
-        name, page, at = reader.varint(), reader.varint(), reader.varint()
+        name, page, width, at = reader.varint(), reader.varint(), reader.varint(), reader.varint()
+        out[key[:3] + "_width"] = width
         out[key] = (names[name - 1] if name else None, page, at)
     return out
 

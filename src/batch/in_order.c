@@ -30,6 +30,11 @@ ThreadShare thread_share(size_t n, unsigned threads, unsigned files)
     return (ThreadShare){.workers = (unsigned)workers, .threads = share ? share : 1};
 }
 
+size_t in_order_capacity(unsigned workers)
+{
+    return (size_t)AHEAD_A_WORKER * workers;
+}
+
 struct Ring {
     const InOrder *order;
     size_t capacity;
@@ -67,6 +72,10 @@ static bool take_job(Thread *thread, size_t *job)
         if (order->stopped && order->stopped(order->context)) {
             ring->stopped = true;
         } else if (ring->next - ring->reported < ring->capacity) {
+            if (order->begin && !order->begin(order->context, ring->next)) {
+                ring->stopped = true;
+                return false;
+            }
             *job = ring->next++;
             return true;
         } else {
@@ -138,7 +147,8 @@ static void run_serially(const InOrder *order, void *worker, char *outcome)
 {
     bool go_on = true;
     for (size_t i = 0; i < order->n && go_on; i++) {
-        if (order->stopped && order->stopped(order->context))
+        if ((order->stopped && order->stopped(order->context)) ||
+            (order->begin && !order->begin(order->context, i)))
             return;
         memset(outcome, 0, order->outcome_bytes);
         order->work(order->context, worker, i, outcome);
@@ -167,7 +177,7 @@ static void run(Ring *ring, Thread *threads, char *outcome)
 
 ImgstatResult in_order_run(const InOrder *order, void *first, ImgstatError *err)
 {
-    Ring ring = {.order = order, .capacity = (size_t)AHEAD_A_WORKER * order->workers};
+    Ring ring = {.order = order, .capacity = in_order_capacity(order->workers)};
     ring.outcomes = calloc(ring.capacity, order->outcome_bytes);
     ring.done = calloc(ring.capacity, sizeof *ring.done);
     Thread *const threads = calloc(order->workers, sizeof *threads);

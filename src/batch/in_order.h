@@ -18,13 +18,16 @@ ThreadShare thread_share(size_t n, unsigned threads, unsigned files);
 typedef struct Ring Ring; /* in_order.c */
 
 typedef struct InOrder {
-    size_t n;             /* jobs */
+    size_t n;             /* jobs; SIZE_MAX where `begin` ends them */
     unsigned workers;     /* threads beside the calling one; 1: the calling thread does the work */
     size_t worker_bytes;  /* size of a thread's own struct, which begins as zeros */
     size_t outcome_bytes; /* size of the struct that a job leaves, which begins as zeros */
     void *context;
     /* NULL, or opens the struct of a thread other than the first, when that thread starts. */
     void (*open)(void *context, void *worker);
+    /* NULL, or called before a job begins, in ascending order, one call at a time. False: there is
+     * no such job. */
+    bool (*begin)(void *context, size_t job);
     /* Does a job. Any thread. */
     void (*work)(void *context, void *worker, size_t job, void *outcome);
     /* NULL, or called before a thread waits for the report of an earlier job, and again after each
@@ -40,6 +43,9 @@ typedef struct InOrder {
     Ring *
         *ring; /* NULL, or receives what in_order_wake takes while threads work, NULL afterwards */
 } InOrder;
+
+/* Returns how many outcomes wait for their report at most. */
+size_t in_order_capacity(unsigned workers);
 
 /* Makes the threads that wait for a report call `wait` once more. Any thread that works. */
 void in_order_wake(Ring *ring);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* measure_batch.c: many files are measured, each by one of several workers. */
+#include "batch/measure_batch.h"
+
+#include "batch/dataset_part.h"
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
 #include "batch/job.h"
@@ -17,11 +20,14 @@ enum { FILES_A_WORKER = 3 }; /* descriptors: input, a second decoder; a reserve 
 
 typedef struct Run {
     const ImgstatMeasureBatch *batch;
-    const ImgstatJob *jobs;
-    size_t n;
+    JobQueue *jobs;
+    ImgstatDataset *into; /* NULL: records go to the program */
     ThreadShare share;
     FallBack fall_back;
-    bool stopped; /* progress has returned false */
+    bool stopped;       /* progress has returned false */
+    atomic_bool broken; /* the data set lacks something: memory ran out */
+    pthread_mutex_t lock;
+    ImgstatError why; /* broken; guarded by the lock */
 } Run;
 
 /* What a thread has. */
@@ -29,6 +35,7 @@ typedef struct Worker {
     ImgstatDevice *device; /* NULL: none is open yet */
     const char *name;      /* that it was opened by */
     ImgstatDeviceInfo info;
+    DatasetPart part;
 } Worker;
 
 /* What became of a job. */
@@ -41,8 +48,9 @@ typedef struct Outcome {
 /* A job at work. */
 typedef struct Measuring {
     Run *run;
-    const Worker *worker;
+    Worker *worker;
     size_t job;
+    const ImgstatJob *what;
     ImgstatFile *file;
     Outcome *outcome;
     bool again;    /* the CPU is to do all of it again */
@@ -67,14 +75,31 @@ static double now(void)
 /* ---- Pages ------------------------------------------------------------------------------------
  */
 
+/* What is missing in the data set would be missing in silence: the batch ends. */
+static void check_part(Run *run, ImgstatResult result, const ImgstatError *error)
+{
+    if (result == IMGSTAT_OK)
+        return;
+    pthread_mutex_lock(&run->lock);
+    if (!atomic_exchange(&run->broken, true))
+        run->why = *error;
+    pthread_mutex_unlock(&run->lock);
+}
+
 static void report_failure(const Measuring *m, const uint32_t *number, const ImgstatError *error)
 {
+    const ImgstatMeasureBatch *const batch = m->run->batch;
+    ImgstatError no_memory;
+    if (m->run->into)
+        check_part(m->run, part_fail(&m->worker->part, error, &no_memory), &no_memory);
+    if (!batch->page)
+        return;
     const ImgstatMeasured measured = {.job = m->job,
                                       .result = error->code,
                                       .message = error->message,
                                       .has_number = number != NULL,
                                       .number = number ? *number : 0};
-    (void)m->run->batch->page(m->run->batch->context, &measured);
+    (void)batch->page(batch->context, &measured);
 }
 
 /* A file without a good page is one failure with one cause, the first: what is wrong with its other
@@ -120,7 +145,7 @@ static bool is_of_page(ImgstatResult result)
 
 static bool may_be_redone(const Measuring *m, ImgstatResult result)
 {
-    return !job_reads_standard_input(&m->run->jobs[m->job]) && /* which is gone */
+    return !job_reads_standard_input(m->what) && /* which is gone */
            fall_back_allowed(&m->run->fall_back, m->worker->name, result);
 }
 
@@ -137,6 +162,21 @@ static ImgstatResult describe(ImgstatFile *file, const uint32_t *numbers, uint32
             return n > 1 ? decoder_add_page(file->decoder, numbers[i], res, err) : res;
     }
     return IMGSTAT_OK;
+}
+
+/* Adds the record of a page to the data set. */
+static void add_to_dataset(Measuring *m, uint32_t page, ImgstatRecord *record)
+{
+    char *group = NULL;
+    ImgstatError error;
+    ImgstatResult res = measure_group_name(m->run->batch->by, m->what, &m->file->decoder->list,
+                                           page, &group, &error);
+    if (res == IMGSTAT_OK)
+        res = part_add(&m->worker->part, group ? group : m->what->group, record, &error);
+    else
+        imgstat_record_destroy(record);
+    free(group);
+    check_part(m->run, res, &error);
 }
 
 /* Measures n pages as one. False: nothing after them can be measured, or is wanted. */
@@ -169,8 +209,11 @@ static bool measure_pages(Measuring *m, ImgstatGrouping by, const uint32_t *numb
                                           .device = m->worker->info.name,
                                           .seconds = now() - start};
         m->good++;
-        go_on = batch->page(batch->context, &measured);
-        imgstat_record_destroy(record);
+        go_on = !batch->page || batch->page(batch->context, &measured);
+        if (m->run->into)
+            add_to_dataset(m, *numbers, record);
+        else
+            imgstat_record_destroy(record);
         if (!go_on && m->outcome->result == IMGSTAT_OK)
             m->outcome->result = IMGSTAT_ERR_CANCELLED;
     } else {
@@ -191,7 +234,7 @@ static bool measure_pages(Measuring *m, ImgstatGrouping by, const uint32_t *numb
 static bool measure_groups(Measuring *m, ImgstatError *error)
 {
     const PageList *const list = &m->file->decoder->list;
-    const ImgstatGrouping by = m->run->batch->by;
+    const ImgstatGrouping by = m->run->into ? IMGSTAT_BY_PAGE : m->run->batch->by;
     PageGroups groups;
     bool go_on = page_groups_make(by, list, m->file->chosen, m->file->n_chosen, &groups, error) ==
                  IMGSTAT_OK;
@@ -216,10 +259,10 @@ static void on_warning(void *context, const char *sentence)
 
 /* Measures the pages of a job. False: the device failed, for the reason in the outcome, and the CPU
  * is to do all of it again. */
-static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *outcome)
+static bool measure_job(Run *run, Worker *worker, size_t job, Outcome *outcome)
 {
-    const ImgstatJob *const what = &run->jobs[job];
-    Measuring m = {.run = run, .worker = worker, .job = job, .outcome = outcome};
+    const ImgstatJob *const what = job_queue_at(run->jobs, job);
+    Measuring m = {.run = run, .worker = worker, .job = job, .what = what, .outcome = outcome};
     ImgstatOpen open = run->batch->open;
     open.warn = on_warning;
     open.warn_context = &m;
@@ -241,12 +284,20 @@ static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *out
 /* ---- Workers ----------------------------------------------------------------------------------
  */
 
-static void close_worker(void *context, void *own)
+static void close_device(Worker *worker)
 {
-    (void)context;
-    Worker *const worker = own;
     imgstat_device_close(worker->device);
     worker->device = NULL;
+}
+
+static void close_worker(void *context, void *own)
+{
+    Run *const run = context;
+    Worker *const worker = own;
+    ImgstatError error;
+    close_device(worker);
+    check_part(run, part_flush(&worker->part, &error), &error);
+    part_release(&worker->part);
 }
 
 /* Opens a worker's device, or the CPU in its place. err is not NULL. */
@@ -270,7 +321,7 @@ static ImgstatResult ensure_worker(Run *run, Worker *worker, ImgstatError *err)
 {
     if (worker->device && strcmp(fall_back_device(&run->fall_back), "cpu") == 0 &&
         strcmp(worker->name, "cpu") != 0)
-        close_worker(run, worker);
+        close_device(worker);
     return worker->device ? IMGSTAT_OK : open_worker(run, worker, err);
 }
 
@@ -280,14 +331,18 @@ static void work(void *context, void *own, size_t job, void *result)
     Worker *const worker = own;
     Outcome *const outcome = result;
     const double start = now();
-    if (run->n - job > run->share.workers) /* what is taken when this one is done, about */
-        (void)job_prefetch(&run->jobs[job + run->share.workers], PREFETCH_BYTES);
+    const ImgstatJob *const what = job_queue_at(run->jobs, job);
+    /* what is taken when this one is done, about */
+    const ImgstatJob *const next = job_queue_at(run->jobs, job + run->share.workers);
+    if (next)
+        (void)job_prefetch(next, PREFETCH_BYTES);
+    worker->part.dataset = run->into;
     for (bool done = false; !done;) {
         ImgstatError error = {0};
         const ImgstatResult res = ensure_worker(run, worker, &error);
         if (res != IMGSTAT_OK) {
-            Measuring none = {.run = run, .job = job, .outcome = outcome};
-            (void)!error_add_file(&error, res, run->jobs[job].input);
+            Measuring none = {.run = run, .worker = worker, .job = job, .outcome = outcome};
+            (void)!error_add_file(&error, res, what->input);
             fail(&none, NULL, &error);
             break;
         }
@@ -295,11 +350,29 @@ static void work(void *context, void *own, size_t job, void *result)
         done = measure_job(run, worker, job, outcome);
         if (!done) {
             fall_back_to_cpu(&run->fall_back, &outcome->error);
+            part_begin(&worker->part);
             if (run->batch->restarted)
                 run->batch->restarted(run->batch->context, job);
         }
     }
+    if (run->into) {
+        ImgstatError error;
+        check_part(run, part_end(&worker->part, what->input, &error), &error);
+    }
     outcome->seconds = now() - start;
+}
+
+static bool begin_job(void *context, size_t job)
+{
+    Run *const run = context;
+    job_queue_fill(run->jobs, job + 1 + run->share.workers);
+    return job_queue_at(run->jobs, job) != NULL;
+}
+
+static bool is_broken(void *context)
+{
+    Run *const run = context;
+    return atomic_load(&run->broken);
 }
 
 static bool report(void *context, size_t job, void *result)
@@ -338,8 +411,9 @@ static void *open_first(void *context)
 static void read_ahead(const Run *run)
 {
     int64_t left = AHEAD_BYTES;
-    for (size_t i = 0; i < run->n && i < AHEAD_FILES && left > 0; i++)
-        left -= (int64_t)job_prefetch(&run->jobs[i], (uint64_t)left);
+    const ImgstatJob *job;
+    for (size_t i = 0; i < AHEAD_FILES && left > 0 && (job = job_queue_at(run->jobs, i)); i++)
+        left -= (int64_t)job_prefetch(job, (uint64_t)left);
 }
 
 static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *err)
@@ -359,6 +433,47 @@ static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *
     return opening.result;
 }
 
+ThreadShare measure_share(size_t n, unsigned threads)
+{
+    return thread_share(n, threads, FILES_A_WORKER);
+}
+
+ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, ThreadShare share,
+                            ImgstatDataset *into, ImgstatError *err)
+{
+    Run run = {.batch = batch, .jobs = jobs, .into = into, .share = share};
+    atomic_init(&run.broken, false);
+    pthread_mutex_init(&run.lock, NULL);
+    fall_back_init(&run.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
+                   batch->context);
+    Worker first;
+    ImgstatResult res = open_reading_ahead(&run, &first, err);
+    fall_back_report(&run.fall_back);
+    const InOrder order = {.n = jobs->stream ? SIZE_MAX : atomic_load(&jobs->n),
+                           .workers = share.workers,
+                           .context = &run,
+                           .worker_bytes = sizeof(Worker),
+                           .outcome_bytes = sizeof(Outcome),
+                           .begin = jobs->stream ? begin_job : NULL,
+                           .work = work,
+                           .close = close_worker,
+                           .report = report,
+                           .stopped = is_broken};
+    if (res == IMGSTAT_OK)
+        res = in_order_run(&order, &first, err);
+    fall_back_report(&run.fall_back);
+    fall_back_release(&run.fall_back);
+    pthread_mutex_destroy(&run.lock);
+    if (res == IMGSTAT_OK && atomic_load(&run.broken)) {
+        if (err)
+            *err = run.why;
+        res = run.why.code;
+    }
+    if (res == IMGSTAT_OK && into && run.stopped)
+        res = error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+    return res;
+}
+
 ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const ImgstatJob *jobs,
                                     size_t n, ImgstatError *err)
 {
@@ -368,26 +483,7 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
     for (size_t i = 0; i < n; i++)
         if (!job_is_complete(&jobs[i], false))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input", i);
-    Run run = {.batch = batch,
-               .jobs = jobs,
-               .n = n,
-               .share = thread_share(n, batch->threads, FILES_A_WORKER)};
-    fall_back_init(&run.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
-                   batch->context);
-    Worker first;
-    ImgstatResult res = open_reading_ahead(&run, &first, err);
-    fall_back_report(&run.fall_back);
-    const InOrder order = {.n = n,
-                           .workers = run.share.workers,
-                           .context = &run,
-                           .worker_bytes = sizeof(Worker),
-                           .outcome_bytes = sizeof(Outcome),
-                           .work = work,
-                           .close = close_worker,
-                           .report = report};
-    if (res == IMGSTAT_OK)
-        res = in_order_run(&order, &first, err);
-    fall_back_report(&run.fall_back);
-    fall_back_release(&run.fall_back);
-    return res;
+    JobQueue queue;
+    job_queue_of_array(jobs, n, &queue);
+    return measure_queue(batch, &queue, measure_share(n, batch->threads), NULL, err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* measure.c: statistics of an image, of a page of a file, and of several pages as one. */
+#include "measure/measure.h"
+
 #include "measure/deviation.h"
-#include "measure/page_reads.h"
 #include "measure/result.h"
 #include "record/kind.h"
 
@@ -78,11 +79,8 @@ static ImgstatResult select_page(PageSet *set, uint32_t i, ImgstatError *err)
     return file_select(set->file, set->pages[i], &set->options, err);
 }
 
-/* Makes the record of the page that is selected, without statistics. */
-static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **out,
-                                 ImgstatError *err)
+ImgstatKind page_kind(const Decoder *decoder, const ImgstatRegion *region)
 {
-    const Decoder *const decoder = set->file->decoder;
     const ImgstatPage *const page = &decoder->page;
     ImgstatKind kind = {.sample = page->sample,
                         .bits = page->bits,
@@ -95,9 +93,20 @@ static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **o
                         .mask = decoder->how.mask != NULL,
                         .indices =
                             decoder->how.indices && strcmp(page->photometric, "palette") == 0,
-                        .region = set->how->region};
+                        .region = *region};
     kind_set_nodata(&kind, decoder->how.has_nodata, decoder->how.nodata);
-    return image_record_create(&kind, record, set->name, page->page, out, err);
+    return kind;
+}
+
+/* Makes the record of the page that is selected, without statistics. */
+static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **out,
+                                 ImgstatError *err)
+{
+    const Decoder *const decoder = set->file->decoder;
+    const ImgstatPage *const page = &decoder->page;
+    const ImgstatKind kind = page_kind(decoder, &set->how->region);
+    return image_record_create(&kind, record, (ImagePlace){set->name, page->page, page->width}, out,
+                               err);
 }
 
 /* Statistics of a record of pages, which is destroyed after a failure. */
@@ -207,6 +216,35 @@ static ImgstatResult count_set(PageSet *set, unsigned parts, ImgstatRecord **tot
     return IMGSTAT_OK;
 }
 
+/* Whether planes are read one by one: alpha masks the other channels, and is read with them. */
+static bool reads_planes(const Decoder *decoder)
+{
+    return !decoder->how.alpha_masks && !decoder->how.salvage;
+}
+
+ImgstatResult page_read_again(Device *device, ImgstatFile *file, uint32_t page,
+                              const ImgstatRegion *region, const ReadRequest *request,
+                              BandMemory *memory, ImgstatError *err)
+{
+    const ImgstatMeasure how = {.region = *region};
+    PageSet set = {.device = device,
+                   .file = file,
+                   .pages = &page,
+                   .n = 1,
+                   .how = &how,
+                   .options = {.threads = device->threads, .planes = reads_planes(file->decoder)},
+                   .memory = *memory};
+    PageReader reader;
+    ImgstatResult res = open_reader(&set, 0, &reader, err);
+    if (res == IMGSTAT_OK)
+        res = page_read(&reader, every_channel, request, err);
+    if (res == IMGSTAT_OK) /* the next page comes into the same memory */
+        res = device->ops->wait(device, err);
+    *memory = set.memory;
+    decoder_finish(file->decoder);
+    return res;
+}
+
 static ImgstatResult read_set(void *context, const ReadRequest *request, ImgstatError *err)
 {
     PageSet *const set = context;
@@ -251,10 +289,8 @@ static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, Imgstat
  * the fault that is reported does not: damaged pages are read again with their planes together. */
 static ImgstatResult measure_decoded(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
-    /* Alpha masks the other channels: it is read with them. */
     set->options = (DecodeOptions){.threads = set->device->threads,
-                                   .planes = !set->file->decoder->how.alpha_masks &&
-                                             !set->file->decoder->how.salvage};
+                                   .planes = reads_planes(set->file->decoder)};
     IMGSTAT_TRY(select_page(set, 0, err));
     const bool planes = set->n > 1 || set->file->decoder->caps.planes > 0;
     const ImgstatResult res = measure_selected(set, out, err);

@@ -305,7 +305,7 @@ ImgstatResult result_of_image(Record *record, uint8_t bits, const ImgstatMeasure
                               .region = how->region};
     ImgstatRecord *made = NULL;
     *out = NULL;
-    IMGSTAT_TRY(image_record_create(&kind, record, NULL, 0, &made, err));
+    IMGSTAT_TRY(image_record_create(&kind, record, (ImagePlace){NULL, 0, 0}, &made, err));
     const ImgstatResult res = how->mergeable ? IMGSTAT_OK : result_compute(made, how, &reads, err);
     if (res == IMGSTAT_OK)
         *out = made;
@@ -364,6 +364,8 @@ void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, Imgstat
         channel < record->kind->channels ? &record->places[channel] : &(Places){0};
     out->min_page = places->min_page;
     out->max_page = places->max_page;
+    out->min_width = places->min_width;
+    out->max_width = places->max_width;
     out->min_file = shared_text_of(places->min_file);
     out->max_file = shared_text_of(places->max_file);
 }

@@ -10,8 +10,8 @@ static const uint64_t MOST_SAMPLES = UINT64_MAX / 2; /* as the sums of bins allo
 
 /* ---- Making ---- */
 
-ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, SharedText *file,
-                                  uint32_t page, ImgstatRecord **out, ImgstatError *err)
+ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, ImagePlace place,
+                                  ImgstatRecord **out, ImgstatError *err)
 {
     *out = NULL;
     ImgstatRecord *const made = calloc(1, sizeof *made);
@@ -28,10 +28,12 @@ ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, Share
     for (uint16_t c = 0; c < kind->channels; c++) {
         if (record->tally[c].n == 0)
             continue;
-        places[c] = (Places){.min_file = shared_text_retain(file),
-                             .max_file = shared_text_retain(file),
-                             .min_page = page,
-                             .max_page = page};
+        places[c] = (Places){.min_file = shared_text_retain(place.file),
+                             .max_file = shared_text_retain(place.file),
+                             .min_page = place.page,
+                             .max_page = place.page,
+                             .min_width = place.width,
+                             .max_width = place.width};
     }
     *out = made;
     return IMGSTAT_OK;
@@ -55,7 +57,7 @@ ImgstatResult imgstat_record_create(const ImgstatKind *kind, ImgstatRecord **out
     IMGSTAT_TRY(record_check_bytes(kind->sample, kind->channels, RECORD_BINS, err));
     Record *record = NULL;
     IMGSTAT_TRY(record_create(NULL, kind->sample, kind->channels, RECORD_BINS, &record, err));
-    IMGSTAT_TRY(image_record_create(kind, record, NULL, 0, out, err));
+    IMGSTAT_TRY(image_record_create(kind, record, (ImagePlace){NULL, 0, 0}, out, err));
     (*out)->pages = 0;
     return IMGSTAT_OK;
 }
@@ -125,14 +127,26 @@ ImgstatResult image_record_check(const ImgstatRecord *into, const ImgstatRecord 
 }
 
 /* Whether an extremum at one place comes before an equal one at another. */
-static bool comes_first(const SharedText *file, uint32_t page, uint64_t at,
-                        const SharedText *other_file, uint32_t other_page, uint64_t other_at)
+static bool comes_first(ImagePlace place, uint64_t at, ImagePlace other, uint64_t other_at)
 {
-    const int less =
-        file == other_file ? 0 : strcmp(shared_text_of(file), shared_text_of(other_file));
+    const int less = place.file == other.file
+                         ? 0
+                         : strcmp(shared_text_of(place.file), shared_text_of(other.file));
     if (less != 0)
         return less < 0;
-    return page != other_page ? page < other_page : at < other_at;
+    if (place.page != other.page)
+        return place.page < other.page;
+    return at != other_at ? at < other_at : place.width < other.width;
+}
+
+static ImagePlace min_place(const Places *places)
+{
+    return (ImagePlace){places->min_file, places->min_page, places->min_width};
+}
+
+static ImagePlace max_place(const Places *places)
+{
+    return (ImagePlace){places->max_file, places->max_page, places->max_width};
 }
 
 static void replace_text(SharedText **text, SharedText *by)
@@ -156,18 +170,18 @@ static Ats merge_places(const Tally *into, const Tally *from, Places *places, co
         return at;
     if (into->n == 0 || from->min_key < into->min_key ||
         (from->min_key == into->min_key &&
-         comes_first(others->min_file, others->min_page, from->min_at, places->min_file,
-                     places->min_page, into->min_at))) {
+         comes_first(min_place(others), from->min_at, min_place(places), into->min_at))) {
         replace_text(&places->min_file, others->min_file);
         places->min_page = others->min_page;
+        places->min_width = others->min_width;
         at.min = from->min_at;
     }
     if (into->n == 0 || from->max_key > into->max_key ||
         (from->max_key == into->max_key &&
-         comes_first(others->max_file, others->max_page, from->max_at, places->max_file,
-                     places->max_page, into->max_at))) {
+         comes_first(max_place(others), from->max_at, max_place(places), into->max_at))) {
         replace_text(&places->max_file, others->max_file);
         places->max_page = others->max_page;
+        places->max_width = others->max_width;
         at.max = from->max_at;
     }
     return at;
@@ -221,7 +235,7 @@ ImgstatResult image_record_copy(const ImgstatRecord *record, ImgstatRecord **out
     Record *empty = NULL;
     *out = NULL;
     IMGSTAT_TRY(record_create(NULL, from->sample, from->channels, from->parts, &empty, err));
-    IMGSTAT_TRY(image_record_create(record->kind, empty, NULL, 0, out, err));
+    IMGSTAT_TRY(image_record_create(record->kind, empty, (ImagePlace){NULL, 0, 0}, out, err));
     (*out)->pages = 0;
     (*out)->group = shared_text_retain(record->group);
     image_record_add(*out, record);

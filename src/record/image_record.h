@@ -35,6 +35,7 @@ typedef struct ChannelResult {
 typedef struct Places {
     SharedText *min_file, *max_file; /* NULL: an image in memory */
     uint32_t min_page, max_page;
+    uint32_t min_width, max_width; /* of these pages; 0 of an image in memory */
 } Places;
 
 struct ImgstatRecord {
@@ -49,10 +50,16 @@ struct ImgstatRecord {
     size_t n_percentiles;
 };
 
-/* Creates the record of an image. record: finalized, taken over whatever happens. file: NULL of an
- * image in memory. No file is counted yet. */
-ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, SharedText *file,
-                                  uint32_t page, ImgstatRecord **out, ImgstatError *err);
+/* An image that positions are in. */
+typedef struct ImagePlace {
+    SharedText *file; /* NULL: an image in memory */
+    uint32_t page, width;
+} ImagePlace;
+
+/* Creates the record of an image. record: finalized, taken over whatever happens. No file is
+ * counted yet. */
+ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, ImagePlace place,
+                                  ImgstatRecord **out, ImgstatError *err);
 
 /* Counts one file that was measured. */
 void image_record_count_file(ImgstatRecord *record, const char *name);

@@ -203,20 +203,22 @@ static void release_read_names(Names *names)
 /* ---- Places ---- */
 
 static void put_place(ByteWriter *writer, const Names *names, SharedText *file, uint32_t page,
-                      uint64_t at)
+                      uint32_t width, uint64_t at)
 {
     SharedText *const *const found =
         file ? bsearch(&file, names->name, names->n, sizeof *names->name, compare_names) : NULL;
     put_varint(writer, found ? (uint64_t)(found - names->name) + 1 : 0);
     put_varint(writer, page);
+    put_varint(writer, width);
     put_varint(writer, at);
 }
 
 static void get_place(ByteReader *reader, Names *names, SharedText **file, uint32_t *page,
-                      uint64_t *at)
+                      uint32_t *width, uint64_t *at)
 {
     const size_t name = get_varint_up_to(reader, names->n);
     *page = (uint32_t)get_varint_up_to(reader, UINT32_MAX);
+    *width = (uint32_t)get_varint_up_to(reader, UINT32_MAX);
     *at = get_varint(reader);
     if (name == 0 || reader->failed)
         return;
@@ -329,8 +331,8 @@ static void put_channel(ByteWriter *writer, const ImgstatRecord *record, const N
         put_varint(writer, tally->max_key);
         put_sums(writer, counts->sample, tally);
     }
-    put_place(writer, names, places->min_file, places->min_page, tally->min_at);
-    put_place(writer, names, places->max_file, places->max_page, tally->max_at);
+    put_place(writer, names, places->min_file, places->min_page, places->min_width, tally->min_at);
+    put_place(writer, names, places->max_file, places->max_page, places->max_width, tally->max_at);
 }
 
 /* Whether a key is that of a sample that counts. */
@@ -388,8 +390,10 @@ static void get_channel(ByteReader *reader, ImgstatRecord *record, Names *names,
         get_sums(reader, counts->sample, tally);
     }
     if (tally->n > 0) {
-        get_place(reader, names, &places->min_file, &places->min_page, &tally->min_at);
-        get_place(reader, names, &places->max_file, &places->max_page, &tally->max_at);
+        get_place(reader, names, &places->min_file, &places->min_page, &places->min_width,
+                  &tally->min_at);
+        get_place(reader, names, &places->max_file, &places->max_page, &places->max_width,
+                  &tally->max_at);
     }
     if (!is_consistent(counts, tally, &range))
         reader->failed = true;
@@ -447,7 +451,7 @@ static ImgstatResult make_record(const ImgstatKind *kind, bool bins, uint64_t *m
     *memory -= bytes;
     Record *counts = NULL;
     IMGSTAT_TRY(record_create(NULL, kind->sample, kind->channels, parts, &counts, err));
-    return image_record_create(kind, counts, NULL, 0, out, err);
+    return image_record_create(kind, counts, (ImagePlace){NULL, 0, 0}, out, err);
 }
 
 ImgstatResult record_get(ByteReader *reader, uint64_t *memory, ImgstatRecord **out,

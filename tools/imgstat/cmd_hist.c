@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_hist.c: histograms, drawn or listed. */
 #include "commands.h"
+#include "dataset.h"
 #include "measure_files.h"
 #include "plot_file.h"
 #include "plot_png.h"
@@ -114,7 +115,7 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
     size_t n = window->n;
     if (o->plot == NULL)
         return true;
-    for (; n > 1 && inputs_next_one(inputs, &more, NULL); n++)
+    for (; n > 1 && inputs_next_one(inputs, &more); n++)
         input_release(&more);
     if (n > 1)
         fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, n);
@@ -129,12 +130,24 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
     return false;
 }
 
+/* Prints a record of a data set. */
+static bool print_merged(void *context, const Report *report)
+{
+    if (report->options->style == OUTPUT_CSV && report->merged->first)
+        print_csv_bins_header(stdout);
+    return print_page(context, report, stdout, stderr);
+}
+
 static void work(PartRun *run)
 {
     const Options *const o = run->options;
     InputList window = {.n = 0};
     (void)inputs_next(run->inputs, &window);
-    if (check_plot(o, run->inputs, &window)) {
+    if (o->by == IMGSTAT_BY_ALL) {
+        const ImgstatMeasure how = plan_measure(o);
+        const DatasetPrint print = {.how = &how, .print = print_merged};
+        dataset_of_images(run, &window, &print);
+    } else if (check_plot(o, run->inputs, &window)) {
         if (o->plot != NULL && o->by != IMGSTAT_BY_FILE && window.n == 1 &&
             window.items[0].pages == NULL)
             window.items[0].pages = text_copy("0"); /* a plot shows one page: the first */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stats.c: statistics of each channel, as a table, JSON or CSV. */
 #include "commands.h"
+#include "dataset.h"
 #include "measure_files.h"
 #include "print_csv.h"
 #include "print_json.h"
@@ -73,7 +74,7 @@ static void emit(void *context, const char *text, size_t bytes)
             stats->table = table_create();
             if (heading)
                 table_add(stats->table, line);
-            add_header(stats, !heading);
+            add_header(stats, !heading || stats->several);
             if (!heading)
                 table_add(stats->table, line);
         } else {
@@ -103,12 +104,53 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .ddof = o->ddof};
 }
 
+/* Prints a record of a data set. */
+static bool print_merged(void *context, const Report *report)
+{
+    Stats *const stats = context;
+    char *text = NULL;
+    size_t bytes = 0;
+    stats->several = report->merged->several;
+    FILE *const out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        text_no_memory();
+    if (report->options->style == OUTPUT_CSV && report->merged->first)
+        print_csv_header(out, report->options);
+    if (report->options->style == OUTPUT_PEOPLE && report->merged->several && report->merged->first)
+        print_table_heading(out, report);
+    (void)print_page(stats, report, out, stderr);
+    if (fclose(out) != 0)
+        text_no_memory();
+    if (report->options->style == OUTPUT_PEOPLE)
+        emit(stats, text, bytes);
+    else
+        fwrite(text, 1, bytes, stdout);
+    free(text);
+    return true;
+}
+
+static void work_merged(PartRun *run, InputList *window)
+{
+    const ImgstatMeasure how = plan_measure(run->options);
+    Stats stats = {.options = run->options};
+    const DatasetPrint print = {.how = &how, .context = &stats, .print = print_merged};
+    dataset_of_images(run, window, &print);
+    if (stats.table != NULL)
+        table_flush(stats.table);
+    table_destroy(stats.table);
+}
+
 static void work(PartRun *run)
 {
     const Options *const o = run->options;
     InputList window = {.n = 0};
     (void)inputs_next(run->inputs, &window);
     const ImgstatMeasure how = plan_measure(o);
+    if (o->by == IMGSTAT_BY_ALL) {
+        work_merged(run, &window);
+        inputs_release(&window);
+        return;
+    }
     Stats stats = {.options = o,
                    .several = window.n > 1,
                    .one_page = window.n == 1 && input_has_one_page(&window.items[0])};

@@ -278,6 +278,35 @@ bool set_clip_limit(const char *command, const char *text, Options *o)
     return true;
 }
 
+/* ---- Groups -----------------------------------------------------------------------------------
+ */
+
+/* "page", "channel", "file", "all", or "group=REGEX", which is all of each group. */
+static bool set_grouping(const char *command, const char *option, const char *text, Options *o,
+                         ImgstatGrouping *by)
+{
+    static const char group[] = "group=";
+    unsigned place;
+    group_name_release(&o->group);
+    *by = IMGSTAT_BY_ALL;
+    if (strncmp(text, group, strlen(group)) == 0)
+        return group_name_read(command, option, text + strlen(group), &o->group);
+    if (!value_word(command, option, text, "page channel file all group=REGEX", &place))
+        return false;
+    *by = (ImgstatGrouping)(IMGSTAT_BY_PAGE + place);
+    return true;
+}
+
+bool set_by(const char *command, const char *text, Options *o)
+{
+    return set_grouping(command, "--by", text, o, &o->by);
+}
+
+bool set_together(const char *command, const char *text, Options *o)
+{
+    return set_grouping(command, "--together", text, o, &o->transform.together);
+}
+
 /* ---- Pixels that do not count ------------------------------------------------------------------
  */
 
@@ -329,6 +358,13 @@ bool set_output(const char *command, const char *text, Options *o)
     (void)command;
     o->transform.output = output_name(text);
     return true;
+}
+
+bool set_save_record(const char *command, const char *text, Options *o)
+{
+    o->save_record = output_name(text);
+    return *text != '\0' ||
+           usage_error(command, "--save-record names a file: an empty name is none");
 }
 
 bool set_format(const char *command, const char *text, Options *o)

@@ -167,14 +167,24 @@ const Option option_table[] = {
      .help = "Use the formula of opencv, skimage, imagemagick, imagej, imagej-classic, pillow "
              "or vips",
      .otherwise = "imgstat's own"},
-    {.name = "together", .argument = "WHAT", .implied = "all", .type = OPTION_CHOICE,
-     .target = PLACE(transform.together), .words = "page channel file all",
-     .least = IMGSTAT_BY_PAGE, .commands = MAKING, .group = GROUP_MAPPING,
+    {.name = "together", .argument = "WHAT", .implied = "all", .type = OPTION_CALL,
+     .set = set_together, .words = "page channel file all group=", .commands = MAKING,
+     .group = GROUP_MAPPING,
      .help = "Make one transfer from several images, which are read twice: page: from each page; "
              "channel: from all pages of a channel of a file; file: from all images of a file; all: "
              "from all images of all files, of each channel where files declare axes, also without "
-             "=WHAT",
-     .otherwise = "channel where a file declares axes, else page"},
+             "=WHAT; group=REGEX: the same from files whose name has the same part in the first "
+             "parentheses of REGEX, or the same match",
+     .otherwise = "channel where a file declares axes, else page",
+     .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
+             "\"\"."},
+    {.name = "only", .argument = "LIST", .type = OPTION_TEXT, .target = PLACE(transform.only),
+     .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
+     .help = "With --together all or group: make the transfers from the inputs alone that the file "
+             "LIST names, and write all",
+     .more = "LIST has names or patterns such as *_ctrl.tif, one a line, or ended by NUL bytes. "
+             "Those with a slash are compared with the whole name as it was given, others with "
+             "its last part."},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Write the transfer of one page, or with --together of all channels and depths, as JSON "
@@ -299,12 +309,20 @@ const Option option_table[] = {
      .otherwise = "all values up to 16 bits, else minimum to maximum",
      .more = "The last bin includes HI."},
 
-    {.name = "by", .argument = "WHAT", .type = OPTION_CHOICE, .target = PLACE(by),
-     .words = "page channel file", .least = IMGSTAT_BY_PAGE, .commands = MEASURING,
-     .group = GROUP_STATISTICS,
+    {.name = "by", .argument = "WHAT", .type = OPTION_CALL, .set = set_by,
+     .words = "page channel file all group=", .commands = MEASURING, .group = GROUP_STATISTICS,
      .help = "page: measure each page by itself; channel: as one all pages of a channel, where the "
-             "file declares axes; file: as one all images of a file",
-     .otherwise = "page"},
+             "file declares axes; file: as one all images of a file; all: as one all images of all "
+             "files; group=REGEX: those whose file's name has the same part in the first "
+             "parentheses of REGEX, or the same match",
+     .otherwise = "page",
+     .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
+             "\"\". Images of several types in a group are several results. Wider types than 16 "
+             "bits are read again."},
+    {.name = "save-record", .argument = "FILE", .type = OPTION_CALL, .set = set_save_record,
+     .commands = MEASURING, .group = GROUP_STATISTICS,
+     .help = "With --by all or group: save what was merged, for 'imgstat merge' and as an input in "
+             "place of the images"},
 
     /* ---- Plot ---- */
     {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
@@ -313,7 +331,10 @@ const Option option_table[] = {
      .more = "It shows the first page unless --page names another."},
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = HIST,
      .group = GROUP_PLOT,
-     .help = "With --plot: replace an existing file"},
+     .help = "With --plot or --save-record: replace an existing file"},
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = STATS,
+     .group = GROUP_STATISTICS, .rare = true,
+     .help = "With --save-record: replace an existing file"},
     {.name = "log", .type = OPTION_FLAG, .target = PLACE(log), .commands = HIST,
      .group = GROUP_PLOT,
      .help = "Draw logarithms of the counts",

@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_OPTIONS_H
 #define IMGSTAT_TOOLS_OPTIONS_H
 
+#include "group_name.h"
 #include "imgstat.h"
 
 #include <sys/types.h>
@@ -36,6 +37,7 @@ typedef struct TransformOptions {
     const char *output;        /* file, folder or "-" */
     ImgstatWrite write;
     ImgstatGrouping together;
+    const char *only; /* the list of those that are measured; NULL: all */
     bool skip_existing, dry_run;
     LevelsWanted levels;
     uint64_t memory;
@@ -74,6 +76,8 @@ typedef struct Options {
     bool has_nodata;
     ImgstatValue nodata;
 
+    GroupName group; /* of --by and --together group=REGEX */
+
     const char *device; /* "auto" or what imgstat_device_open takes */
     unsigned jobs;      /* threads in all; 0 for as many as the process may run on */
 
@@ -85,12 +89,13 @@ typedef struct Options {
     bool has_range;
     double lo, hi;
     bool mode, histogram, cdf, shape, levels;
-    ImgstatGrouping by;
+    ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
+    const char *save_record; /* NULL for none */
     unsigned ddof;
 
     /* hist only */
-    const char *plot; /* NULL for none */
-    bool log, ascii, force;
+    const char *plot;                 /* NULL for none */
+    bool log, ascii, force;           /* force: also of save_record */
     unsigned plot_width, plot_height; /* characters; 0 for the terminal's */
 
     /* normalize, equalize, apply only */

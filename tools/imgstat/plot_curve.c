@@ -40,7 +40,7 @@ static Bins choose_bins(const Report *report, uint16_t channels)
 
 static Curve group_bins(const Report *report, uint16_t channel, Bins bins, uint32_t max_points)
 {
-    Curve curve = {.name = imgstat_file_channel(report->file, channel)};
+    Curve curve = {.name = report_channel(report, channel)};
     ImgstatHistogram h;
     if (!imgstat_record_histogram(report->record, channel, &h) || bins.n == 0)
         return curve;

@@ -175,6 +175,18 @@ static void put_legend(PlotCanvas *canvas, const Curve *curves, size_t n)
 
 static void put_title(PlotCanvas *canvas, const Report *report)
 {
+    if (report->merged != NULL) {
+        char *const group = text_display(report->merged->group);
+        char *const images = report_images(report);
+        const size_t room = strlen(group) + strlen(images) + 3;
+        char *const line = text_alloc(room);
+        snprintf(line, room, "%s%s%s", group, *group != '\0' ? ": " : "", images);
+        canvas->text(canvas, LEFT, 26, PLOT_START, PLOT_TITLE, false, line);
+        free(line);
+        free(images);
+        free(group);
+        return;
+    }
     const ImgstatPage *const page = report->page;
     const char *const slash = strrchr(report->name, '/');
     char *const name = text_display(slash != NULL && slash[1] != '\0' ? slash + 1 : report->name);

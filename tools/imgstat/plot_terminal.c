@@ -132,6 +132,18 @@ static void draw_channel(FILE *out, const Report *report, uint16_t channel, cons
     draw_percentiles(out, report, channel, width, margin);
 }
 
+/* The most that a bin may count. */
+static uint64_t most_samples(const Report *report)
+{
+    uint64_t most = (uint64_t)report->page->width * report->page->height;
+    for (uint16_t c = 0; report->merged != NULL && c < report->page->channels; c++) {
+        ImgstatStats stats;
+        imgstat_record_stats(report->record, c, &stats);
+        most = stats.count > most ? stats.count : most;
+    }
+    return most;
+}
+
 void plot_terminal(FILE *out, const Report *report)
 {
     const unsigned width =
@@ -140,8 +152,7 @@ void plot_terminal(FILE *out, const Report *report)
 
     /* The left margin holds the largest count; grouping can only be chosen once it is known. */
     char count[TEXT_NUMBER];
-    const uint64_t samples = (uint64_t)report->page->width * report->page->height;
-    snprintf(count, sizeof count, "%" PRIu64, samples);
+    snprintf(count, sizeof count, "%" PRIu64, most_samples(report));
     int margin = (int)strlen(count);
     if ((unsigned)margin + 12 > width)
         margin = 1;

@@ -53,9 +53,8 @@ static void put_value(FILE *out, ImgstatValue value, bool defined)
     fprintf(out, ",%s", text);
 }
 
-static void put_position(FILE *out, const Report *report, uint64_t at, uint32_t page, bool defined)
+static void put_position(FILE *out, uint64_t at, uint32_t width, bool defined)
 {
-    const uint32_t width = report_find_page(report, page)->width;
     if (defined)
         fprintf(out, ",%" PRIu64 ",%" PRIu64, at % width, at / width);
     else
@@ -66,6 +65,35 @@ static void put_position(FILE *out, const Report *report, uint64_t at, uint32_t 
 static bool is_grouped(const Options *options)
 {
     return options->by == IMGSTAT_BY_CHANNEL || options->by == IMGSTAT_BY_FILE;
+}
+
+/* What was measured, of a file. */
+static void put_pages(FILE *out, const Report *report)
+{
+    const ImgstatPage *const page = report->page;
+    char *const pages = report_page_list(report);
+    fputc(',', out);
+    put_text(out, pages);
+    free(pages);
+    fprintf(out, ",%" PRIu32 ",%s,", page->pages, page->format);
+    if (report_same_size(report))
+        fprintf(out, "%" PRIu32 ",%" PRIu32, page->width, page->height);
+    else
+        fputs("null,null", out);
+}
+
+/* Where the extrema of a data set are, and what it is of. */
+static void put_files(FILE *out, const MergedImages *merged, const ImgstatStats *stats)
+{
+    if (stats->count > 0) {
+        fprintf(out, ",%" PRIu32 ",%" PRIu32 ",", stats->min_page, stats->max_page);
+        put_text(out, stats->min_file);
+        fputc(',', out);
+        put_text(out, stats->max_file);
+    } else {
+        fputs(",null,null,null,null", out);
+    }
+    fprintf(out, ",%" PRIu64 ",%zu", merged->files, merged->failed);
 }
 
 static void put_channel(FILE *out, const Report *report, uint16_t channel)
@@ -79,27 +107,24 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     char sum[TEXT_NUMBER];
     imgstat_record_sum(report->record, channel, sum);
 
-    char *const pages = report_page_list(report);
     put_text(out, report->name);
-    fputc(',', out);
-    put_text(out, pages);
-    free(pages);
-    fprintf(out, ",%" PRIu32 ",%s,", page->pages, page->format);
-    if (report_same_size(report))
-        fprintf(out, "%" PRIu32 ",%" PRIu32, page->width, page->height);
+    if (report->merged != NULL)
+        fprintf(out, ",null,%" PRIu64 ",null,null,null", report->merged->pages);
     else
-        fputs("null,null", out);
+        put_pages(out, report);
     fprintf(out, ",%s,%u,", imgstat_sample_name(page->sample), page->bits);
     put_text(out, page->photometric);
     fprintf(out, ",%s,", report->device);
-    put_text(out, imgstat_file_channel(report->file, channel));
+    put_text(out, report_channel(report, channel));
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count,
             stats.nan, stats.inf, stats.nodata, stats.masked);
     put_value(out, stats.min, any);
     put_value(out, stats.max, any);
-    put_position(out, report, stats.min_at, stats.min_page, any);
-    put_position(out, report, stats.max_at, stats.max_page, any);
-    if (any && is_grouped(o))
+    put_position(out, stats.min_at, stats.min_width, any && stats.min_width > 0);
+    put_position(out, stats.max_at, stats.max_width, any && stats.max_width > 0);
+    if (report->merged != NULL)
+        put_files(out, report->merged, &stats);
+    else if (any && is_grouped(o))
         fprintf(out, ",%s,%s", report_name_of(report, stats.min_page).text,
                 report_name_of(report, stats.max_page).text);
     else if (is_grouped(o))
@@ -129,6 +154,8 @@ void print_csv_header(FILE *out, const Options *options)
           out);
     if (is_grouped(options))
         fputs("min_page,max_page,", out);
+    if (options->by == IMGSTAT_BY_ALL)
+        fputs("min_page,max_page,min_file,max_file,files,failed,", out);
     fputs("sum,mean,stddev,median,mode,entropy", out);
     if (options->shape)
         fputs(",skewness,kurtosis", out);
@@ -152,7 +179,8 @@ void print_csv_bins_header(FILE *out)
 void print_csv_bins(FILE *out, const Report *report)
 {
     const uint16_t n = imgstat_record_channels(report->record);
-    char *const name = text_utf8(report->name), *const pages = report_page_list(report);
+    char *const name = text_utf8(report->name);
+    char *const pages = report->merged != NULL ? text_copy("null") : report_page_list(report);
     for (uint16_t c = 0; c < n; c++) {
         ImgstatHistogram histogram;
         if (!imgstat_record_histogram(report->record, c, &histogram))
@@ -164,7 +192,7 @@ void print_csv_bins(FILE *out, const Report *report)
             fputc(',', out);
             put_text(out, pages);
             fputc(',', out);
-            put_text(out, imgstat_file_channel(report->file, c));
+            put_text(out, report_channel(report, c));
             fprintf(out, ",%" PRIu32, i);
             put_edge(out, report, c, i);
             put_edge(out, report, c, histogram.per_value ? i : i + 1); /* ends there */

@@ -66,11 +66,10 @@ static json_object *new_value(ImgstatValue value, bool defined)
     return new_raw(text);
 }
 
-static json_object *new_position(const Report *report, uint64_t at, uint32_t page, bool defined)
+static json_object *new_position(uint64_t at, uint32_t width, bool defined)
 {
-    const uint32_t width = report_find_page(report, page)->width;
     char text[TEXT_NUMBER] = "null";
-    if (defined)
+    if (defined && width > 0)
         snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 "]", at % width, at / width);
     return new_raw(text);
 }
@@ -115,6 +114,35 @@ static json_object *new_percentile(const Report *report, uint16_t channel, size_
     return new_raw(text);
 }
 
+static void add_bounds(json_object *object, const char *key, const Report *report, uint16_t channel,
+                       size_t k)
+{
+    double lo, hi;
+    char text[2 * TEXT_NUMBER + 4], from[TEXT_NUMBER], to[TEXT_NUMBER];
+    const bool whole = !text_is_float(report->page->sample);
+    if (!imgstat_record_bounds(report->record, channel, k, &lo, &hi))
+        return;
+    text_number(from, lo, whole);
+    text_number(to, hi, whole);
+    snprintf(text, sizeof text, "[%s,%s]", from, to);
+    add(object, key, new_raw(text));
+}
+
+/* Adds what is known of percentiles that are null, which the pixels were not read again for. */
+static void add_all_bounds(json_object *object, const Report *report, uint16_t channel)
+{
+    const Options *const o = report->options;
+    json_object *const bounds = json_object_new_object();
+    check(bounds);
+    add_bounds(bounds, "median", report, channel, IMGSTAT_MEDIAN);
+    for (size_t k = 0; k < o->n_percentiles; k++)
+        add_bounds(bounds, o->percentile_keys[k], report, channel, k);
+    if (json_object_object_length(bounds) > 0)
+        add(object, "bounds", bounds);
+    else
+        json_object_put(bounds);
+}
+
 static json_object *new_percentiles(const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
@@ -156,6 +184,38 @@ static void add_page_of(json_object *object, const char *prefix, const Report *r
     add(object, key, new_raw("null"));
 }
 
+/* Where an extremum of a data set is. */
+static json_object *new_place(const char *file, uint32_t page, uint64_t at, uint32_t width,
+                              bool defined)
+{
+    if (!defined)
+        return new_raw("null");
+    json_object *const place = json_object_new_object();
+    check(place);
+    add(place, "file", new_string(file));
+    add(place, "page", new_count(page));
+    add(place, "at", new_position(at, width, true));
+    return place;
+}
+
+static void add_positions(json_object *object, const Report *report, const ImgstatStats *stats)
+{
+    const bool any = stats->count > 0;
+    if (report->merged != NULL) {
+        add(object, "min_at",
+            new_place(stats->min_file, stats->min_page, stats->min_at, stats->min_width, any));
+        add(object, "max_at",
+            new_place(stats->max_file, stats->max_page, stats->max_at, stats->max_width, any));
+        return;
+    }
+    add(object, "min_at", new_position(stats->min_at, stats->min_width, any));
+    add(object, "max_at", new_position(stats->max_at, stats->max_width, any));
+    if (report->by == IMGSTAT_BY_PAGE)
+        return;
+    add_page_of(object, "min_", report, stats->min_page, any);
+    add_page_of(object, "max_", report, stats->max_page, any);
+}
+
 static json_object *new_channel(const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
@@ -168,7 +228,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
 
     json_object *const object = json_object_new_object();
     check(object);
-    add(object, "name", new_string(imgstat_file_channel(report->file, channel)));
+    add(object, "name", new_string(report_channel(report, channel)));
     add(object, "count", new_count(stats.count));
     add(object, "nan", new_count(stats.nan));
     add(object, "inf", new_count(stats.inf));
@@ -177,12 +237,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
         add(object, "masked", new_count(stats.masked));
     add(object, "min", new_value(stats.min, any));
     add(object, "max", new_value(stats.max, any));
-    add(object, "min_at", new_position(report, stats.min_at, stats.min_page, any));
-    add(object, "max_at", new_position(report, stats.max_at, stats.max_page, any));
-    if (report->by != IMGSTAT_BY_PAGE) {
-        add_page_of(object, "min_", report, stats.min_page, any);
-        add_page_of(object, "max_", report, stats.max_page, any);
-    }
+    add_positions(object, report, &stats);
     add(object, "sum", !any ? new_raw("null") : whole ? new_raw(sum) : new_real(stats.sum));
     add(object, "mean", new_real(stats.mean));
     add(object, "stddev", new_real(stats.stddev));
@@ -196,6 +251,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     }
     if (o->n_percentiles > 0)
         add(object, "percentiles", new_percentiles(report, channel));
+    add_all_bounds(object, report, channel);
     ImgstatHistogram histogram;
     if ((o->histogram || o->cdf) && imgstat_record_histogram(report->record, channel, &histogram)) {
         if (o->histogram)
@@ -259,13 +315,11 @@ static void add_pages(json_object *object, const Report *report)
     add(object, "pages", new_count(page->pages));
 }
 
-void print_json_page(FILE *out, const Report *report)
+/* Which page of which file, and how large. */
+static void add_image(json_object *object, const Report *report)
 {
     const ImgstatPage *const page = report->page;
     const bool same_size = report_same_size(report);
-    json_object *const object = json_object_new_object();
-    check(object);
-    add(object, "file", new_string(report->name));
     add_pages(object, report);
     if (report->options->levels)
         add(object, "role", new_string(imgstat_role_name(page->role)));
@@ -273,10 +327,35 @@ void print_json_page(FILE *out, const Report *report)
     add(object, "width", same_size ? new_count(page->width) : new_raw("null"));
     add(object, "height", same_size ? new_count(page->height) : new_raw("null"));
     add_region(object, &report->options->region);
+}
+
+/* Which images of a data set, and how they were read. */
+static void add_images(json_object *object, const MergedImages *merged)
+{
+    add(object, "files", new_count(merged->files));
+    add(object, "pages", new_count(merged->pages));
+    add(object, "group", new_string(merged->group));
+    add(object, "failed", new_count(merged->failed));
+    add_region(object, &merged->kind.region);
+    if (merged->kind.has_nodata)
+        add(object, "nodata", new_value(merged->kind.nodata, true));
+}
+
+void print_json_page(FILE *out, const Report *report)
+{
+    const ImgstatPage *const page = report->page;
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "file", new_string(report->name));
+    if (report->merged != NULL)
+        add_images(object, report->merged);
+    else
+        add_image(object, report);
     add(object, "sample", new_string(imgstat_sample_name(page->sample)));
     add(object, "bits", new_count(page->bits));
     add(object, "photometric", new_string(page->photometric));
-    add(object, "device", new_string(report->device));
+    if (report->merged == NULL) /* a data set may be of several */
+        add(object, "device", new_string(report->device));
     json_object *const channels = json_object_new_array();
     check(channels);
     const uint16_t n = imgstat_record_channels(report->record);

@@ -115,7 +115,9 @@ void table_destroy(Table *table)
 
 void print_table_header(FILE *out, const Options *o, bool many)
 {
-    fputs(many ? "file\tchannel" : "channel", out);
+    if (many)
+        fputs(o->by == IMGSTAT_BY_ALL ? "images\t" : "file\t", out);
+    fputs("channel", out);
     static const char *const names[] = {"min", "max", "mean", "stddev", "median"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         fprintf(out, "\t%c%s", RIGHT, names[i]);
@@ -132,9 +134,42 @@ static void put_upper(FILE *out, const char *word)
         fputc(toupper((unsigned char)*word), out);
 }
 
+static void put_failed(FILE *out, size_t failed)
+{
+    char count[TEXT_NUMBER];
+    text_grouped(count, failed);
+    if (failed > 0)
+        fprintf(out, ", %s failed", count);
+}
+
+/* "plate 1: 1,234 images, rgb, u8, 12 failed" */
+static void put_images(FILE *out, const Report *report)
+{
+    char *const group = text_display(report->merged->group), *const images = report_images(report);
+    fprintf(out, "%s%s%s", group, *group != '\0' ? ": " : "", images);
+    free(group);
+    free(images);
+}
+
+static void put_all(FILE *out, uint64_t images)
+{
+    char count[TEXT_NUMBER];
+    text_grouped(count, images);
+    fprintf(out, "%s image%s", count, images == 1 ? "" : "s");
+}
+
 void print_table_heading(FILE *out, const Report *report)
 {
     const ImgstatPage *const page = report->page;
+    if (report->merged != NULL) {
+        if (report->merged->several)
+            put_all(out, report->merged->all_pages);
+        else
+            put_images(out, report);
+        put_failed(out, report->merged->failed);
+        fputc('\n', out);
+        return;
+    }
     char *const name = text_display(report->name);
     fputs(name, out);
     free(name);
@@ -171,6 +206,14 @@ static void put_percentile(FILE *out, const Report *report, uint16_t channel, si
     ImgstatValue value;
     ImgstatStats stats;
     imgstat_record_stats(report->record, channel, &stats);
+    double lo, hi;
+    if (imgstat_record_bounds(report->record, channel, k, &lo, &hi)) {
+        char end[TEXT_NUMBER];
+        text_short(text, lo);
+        text_short(end, hi);
+        fprintf(out, "\t%c%s to %s", RIGHT, text, end);
+        return;
+    }
     if (imgstat_record_exact(report->record, channel, k, &value))
         text_short_value(text, value);
     else
@@ -215,7 +258,9 @@ void print_table_page(FILE *out, const Report *report, bool many)
     for (uint16_t c = 0; c < n; c++) {
         ImgstatStats stats;
         imgstat_record_stats(report->record, c, &stats);
-        if (many && c == 0) {
+        if (many && c == 0 && report->merged != NULL) {
+            put_images(out, report);
+        } else if (many && c == 0) {
             /* The name once; the pages after it line up below. */
             if (!report->continues) {
                 char *const name = text_display(report->name);
@@ -227,7 +272,7 @@ void print_table_page(FILE *out, const Report *report, bool many)
             if (report->page->role == IMGSTAT_ROLE_LEVEL)
                 fputs(" level", out);
         }
-        fprintf(out, "%s%s", many ? "\t" : "", imgstat_file_channel(report->file, c));
+        fprintf(out, "%s%s", many ? "\t" : "", report_channel(report, c));
         put_value(out, stats.min, stats.count > 0);
         put_value(out, stats.max, stats.count > 0);
         put_short(out, stats.mean);

@@ -67,10 +67,35 @@ bool report_same_size(const Report *report)
     return true;
 }
 
-const ImgstatPage *report_find_page(const Report *report, uint32_t page)
+const char *report_channel(const Report *report, uint16_t channel)
 {
-    for (uint32_t i = 0; i < report->n_pages; i++)
-        if (report->pages[i].page == page)
-            return &report->pages[i];
-    return report->page;
+    return report->merged != NULL ? report->merged->kind.names[channel]
+                                  : imgstat_file_channel(report->file, channel);
+}
+
+char *report_images(const Report *report)
+{
+    const MergedImages *const merged = report->merged;
+    const ImgstatKind *const kind = &merged->kind;
+    char *text = NULL, count[TEXT_NUMBER];
+    size_t bytes = 0;
+    FILE *const stream = open_memstream(&text, &bytes);
+    if (stream == NULL)
+        text_no_memory();
+    text_grouped(count, merged->pages);
+    fprintf(stream, "%s image%s", count, merged->pages == 1 ? "" : "s");
+    if (merged->files != merged->pages) {
+        text_grouped(count, merged->files);
+        fprintf(stream, " in %s file%s", count, merged->files == 1 ? "" : "s");
+    }
+    fprintf(stream, ", %s, %s", kind->photometric, imgstat_sample_name(kind->sample));
+    if (kind->bits != 8 * imgstat_sample_bytes(kind->sample))
+        fprintf(stream, " (%u bits used)", kind->bits);
+    if (kind->has_nodata) {
+        text_short_value(count, kind->nodata);
+        fprintf(stream, ", nodata %s", count);
+    }
+    if (fclose(stream) != 0)
+        text_no_memory();
+    return text;
 }

@@ -8,6 +8,16 @@
 
 #include <stdio.h>
 
+/* The images of a record of a data set: they have one type, and no common file, page or size. */
+typedef struct MergedImages {
+    const char *group;
+    uint64_t files, pages;
+    size_t failed;       /* files of the data set, of which something was not measured */
+    ImgstatKind kind;    /* of the images */
+    uint64_t all_pages;  /* of the data set */
+    bool several, first; /* records are printed; this is the first of them */
+} MergedImages;
+
 typedef struct Report {
     const Options *options;
     const char *name;         /* the file's, as given */
@@ -19,6 +29,9 @@ typedef struct Report {
     const ImgstatPage *pages; /* of the group, n_pages of them */
     uint32_t n_pages;
     const ImgstatRecord *record;
+    /* NULL, or what the record is of. Then file is NULL, n_pages 0, and page has only what the kind
+     * has. */
+    const MergedImages *merged;
     const Sentences *warnings; /* with --json: about the file, since the page before */
 } Report;
 
@@ -36,11 +49,14 @@ PageName report_name_of(const Report *report, uint32_t page);
 /* The pages that were measured, as --page names them: "0", "0,3-5". The caller frees it. */
 char *report_page_list(const Report *report);
 
+/* The name of a channel. */
+const char *report_channel(const Report *report, uint16_t channel);
+
+/* "1,234 images, rgb, u8": what a record of a data set is of. The caller frees it. */
+char *report_images(const Report *report);
+
 /* Whether all of these pages have the size of the first. */
 bool report_same_size(const Report *report);
-
-/* Describes one of these pages. */
-const ImgstatPage *report_find_page(const Report *report, uint32_t page);
 
 /* Whether the mode was found: that of wider samples is on request. */
 static inline bool report_has_mode(const Report *report)

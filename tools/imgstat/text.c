@@ -196,3 +196,16 @@ void text_short_value(char out[TEXT_NUMBER], ImgstatValue value)
     else
         text_value(out, value);
 }
+
+void text_grouped(char out[TEXT_NUMBER], uint64_t n)
+{
+    char digits[TEXT_NUMBER];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, n);
+    size_t end = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            out[end++] = ',';
+        out[end++] = digits[i];
+    }
+    out[end] = '\0';
+}

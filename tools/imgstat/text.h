@@ -44,6 +44,9 @@ void text_short(char out[TEXT_NUMBER], double value);
 /* For people: integers exact, floats as text_short. */
 void text_short_value(char out[TEXT_NUMBER], ImgstatValue value);
 
+/* For people: "1,234,567". */
+void text_grouped(char out[TEXT_NUMBER], uint64_t n);
+
 /* Percentile k of a record, or IMGSTAT_MEDIAN: a sample's value or a whole number exactly, else a
  * real; "null" where there is none. */
 void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,

@@ -414,7 +414,8 @@ typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
     ImgstatValue min, max;                    /* undefined where count is 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
-    uint32_t min_page, max_page; /* the page that this is on; 0 of an image in memory */
+    uint32_t min_page, max_page;   /* the page that this is on; 0 of an image in memory */
+    uint32_t min_width, max_width; /* the width of that page; 0 of an image in memory */
     /* The name of the file that this is in, as it was given; "" of an image in memory. Owned by the
      * record, and valid until it changes. */
     const char *min_file, *max_file;
@@ -850,7 +851,20 @@ typedef struct ImgstatJob {
      * messages, and an ending may name the format. Both live until the batch ends. */
     const ImgstatInput *source;
     const ImgstatOutput *sink; /* its functions are called on one thread at a time */
+    const char *group;         /* NULL (""), or the group of a data set that its images belong to */
+    bool only_mapped; /* with IMGSTAT_BY_ALL: not measured; it gets the transfer of the others */
 } ImgstatJob;
+
+/* Jobs, one after another: as many as there may be, none of them in a list. */
+typedef struct ImgstatJobStream {
+    /* Fills in the next job, which is all zero. False: there is none. Its texts stay until the next
+     * call, its `source` until the job is reported. Any thread, one call at a time. */
+    bool (*next)(void *context, ImgstatJob *job);
+    /* NULL, or makes the first job the next one again: every time the same jobs in the same order.
+     * False: they cannot be read again. */
+    bool (*restart)(void *context);
+    void *context;
+} ImgstatJobStream;
 
 /* Samples that a transfer limits: those below black and above white, of IMGSTAT_MEANSTD those with
  * an output beyond the range. With IMGSTAT_LUMA pixels. */
@@ -893,9 +907,10 @@ typedef struct ImgstatBatch {
     /* Images that get one transfer, which is made from all of them; they are read twice, and their
      * sample types, significant bits and nodata values must be equal. With IMGSTAT_BY_ALL unsigned
      * samples may have several depths of at most 16 bits that are scaled to one exactly, such as 1,
-     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. By default those of a
-     * channel, where a file declares axes, else each by itself, with a warning where a file has
-     * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
+     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. Jobs of several groups have a
+     * transfer for each. By default those of a channel, where a file declares axes, else each by
+     * itself, with a warning where a file has several of one size and type. IMGSTAT_CLAHE and a
+     * given transfer have no groups. */
     ImgstatGrouping together;
     bool skip_existing; /* a job whose output exists is done */
     bool drop_levels;   /* levels that no job names are left out, and their masks */
@@ -994,6 +1009,28 @@ typedef struct ImgstatMeasureBatch {
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch,
                                                                    const ImgstatJob *jobs, size_t n,
                                                                    ImgstatError *err);
+
+/* Measures the images of files into a data set, which may hold some: each image into the record of
+ * its kind in the group of its job. A file or page that fails is in the account of the data set.
+ * Memory does not grow with the number of files but by failures and groups. Of batch->how only the
+ * region counts. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL: pages on a
+ * channel axis are in groups of their own, which the name of the channel, or "channel 1", is added
+ * to after that of the job. batch->page may be NULL; the record that it receives is that of the
+ * image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it; the data set
+ * holds those that were reported, and some more. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
+                        const ImgstatJobStream *jobs, ImgstatError *err);
+
+/* Computes the statistics of all records of a data set, as imgstat_record_compute does; batch->how
+ * says which. jobs: NULL, or the files that it was measured from: wider types are then as exact as
+ * those of one image, and these files are read again for them. That takes one more read for
+ * percentiles and the median of 32-bit samples, three for those of 64-bit samples, and as many more
+ * for each 128 of them a record; histogram and shape are found in the first of these, and modes
+ * take more. Without jobs, the mode, the shape and the histogram of wider types are not defined. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
+                        const ImgstatJobStream *jobs, ImgstatError *err);
 
 /* Transforms files, several at a time. A failed job does not stop the others and is no error of the
  * call: batch->progress receives it. Inputs stay as they are unless a job names one as its output.

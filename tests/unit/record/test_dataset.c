@@ -25,7 +25,8 @@ static void place(ImgstatRecord *record, const char *file, uint32_t page)
         Places *const places = &record->places[c];
         if (record->record->tally[c].n == 0)
             continue;
-        *places = (Places){shared_text_retain(name), shared_text_retain(name), page, page};
+        *places =
+            (Places){shared_text_retain(name), shared_text_retain(name), page, page, 100, 100};
     }
     shared_text_release(name);
     image_record_count_file(record, file);

@@ -81,8 +81,8 @@ static void add_image(ImgstatDataset *set, ImgstatSample sample, unsigned i, boo
     SharedText *const file = shared_text_create(name, strlen(name));
     for (uint16_t c = 0; c < CHANNELS && i != 5; c++) /* 5: an image in memory */
         if (record->record->tally[c].n > 0)
-            record->places[c] =
-                (Places){shared_text_retain(file), shared_text_retain(file), i % 2, i % 2};
+            record->places[c] = (Places){
+                shared_text_retain(file), shared_text_retain(file), i % 2, i % 2, 100, 100};
     shared_text_release(file);
     dataset_add_file(set, name);
     image_record_count_file(record, name);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_batch.h: measures the jobs of a queue, for a program or into a data set. */
+#ifndef IMGSTAT_BATCH_MEASURE_BATCH_H
+#define IMGSTAT_BATCH_MEASURE_BATCH_H
+
+#include "batch/in_order.h"
+#include "batch/job_queue.h"
+#include "codec/page_list.h"
+
+/* Divides the threads among n files that are measured. */
+ThreadShare measure_share(size_t n, unsigned threads);
+
+/* Measures jobs. into: NULL, or what the records of pages are added to; batch->page is optional
+ * then, and batch->how asks for records that merge. */
+ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, ThreadShare share,
+                            ImgstatDataset *into, ImgstatError *err);
+
+/* Makes the name of the group of a data set that a page belongs to. NULL: that of its job. */
+ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, const PageList *list,
+                                 uint32_t page, char **out, ImgstatError *err);
+
+#endif

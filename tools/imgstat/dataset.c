@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* dataset.c: data sets from measuring to printing. */
+#include "dataset.h"
+#include "measure_dataset.h"
+#include "status.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A file may have failed in several pages. */
+static size_t count_failed(const ImgstatAccount *account)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < account->n_failures; i++)
+        n += i == 0 || strcmp(account->failures[i].name, account->failures[i - 1].name) != 0;
+    return n;
+}
+
+static bool print_record(const Options *o, const ImgstatRecord *record, MergedImages *merged,
+                         const DatasetPrint *print)
+{
+    static const Sentences none = {0};
+    imgstat_record_kind(record, &merged->kind);
+    imgstat_record_images(record, &merged->files, &merged->pages);
+    merged->group = imgstat_record_group(record);
+    const ImgstatKind *const kind = &merged->kind;
+    const ImgstatPage page = {.format = "",
+                              .photometric = kind->photometric,
+                              .pages = 1,
+                              .channels = kind->channels,
+                              .sample = kind->sample,
+                              .bits = kind->bits,
+                              .alpha = kind->alpha};
+    const Report report = {.options = o,
+                           .name = merged->group,
+                           .device = "null",
+                           .page = &page,
+                           .by = IMGSTAT_BY_ALL,
+                           .record = record,
+                           .merged = merged,
+                           .warnings = &none};
+    return print->print(print->context, &report);
+}
+
+void dataset_print(const Options *o, ImgstatDataset *dataset, const DatasetPrint *print)
+{
+    const size_t n = imgstat_dataset_records(dataset);
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    MergedImages merged = {.failed = count_failed(&account),
+                           .all_pages = account.pages,
+                           .several = n > 1,
+                           .first = true};
+    bool good = true;
+    if (n > 1 && o->plot != NULL) {
+        fprintf(stderr, "%s: --plot draws one histogram, and these images make %zu\n", o->command,
+                n);
+        status_raise(STATUS_FAILED);
+        return;
+    }
+    for (size_t i = 0; good && i < n; i++, merged.first = false)
+        good = print_record(o, imgstat_dataset_record(dataset, i), &merged, print);
+    status_flush_stdout();
+    if (!good)
+        status_raise(STATUS_FAILED);
+}
+
+/* What would show only after all the work. */
+static bool check_saving(const Options *o)
+{
+    if (o->save_record == NULL || o->force || !input_is_file(o->save_record))
+        return true;
+    char *const name = text_display(o->save_record);
+    fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
+    free(name);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
+static void save(const Options *o, ImgstatDataset *dataset)
+{
+    ImgstatError error;
+    if (imgstat_dataset_save(dataset, o->save_record, o->force, &error) == IMGSTAT_OK)
+        return;
+    fprintf(stderr, "%s\n", error.message);
+    status_raise(STATUS_FAILED);
+}
+
+void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print)
+{
+    const Options *const o = run->options;
+    ImgstatDataset *dataset = NULL;
+    ImgstatError error;
+    if (!check_saving(o))
+        return;
+    if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
+        text_no_memory();
+    status_catch_gently();
+    if (measure_dataset(run, shard_part(o), window, print->how, dataset)) {
+        if (o->save_record != NULL)
+            save(o, dataset);
+        if (o->save_record == NULL || strcmp(o->save_record, "-") != 0)
+            dataset_print(o, dataset, print);
+        if (run->summarizes && run->failed > 0 && run->done + run->failed > 1)
+            fprintf(stderr, "%zu measured, %zu failed\n", run->done, run->failed);
+    }
+    if (status_interrupted() != 0)
+        status_raise(128 + status_interrupted());
+    imgstat_dataset_destroy(dataset);
+}

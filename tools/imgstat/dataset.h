@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* dataset.h: stats and hist of data sets: of all inputs merged, or of saved records. */
+#ifndef IMGSTAT_TOOLS_DATASET_H
+#define IMGSTAT_TOOLS_DATASET_H
+
+#include "inputs.h"
+#include "report.h"
+#include "shard_text.h"
+
+/* How a command prints a data set. */
+typedef struct DatasetPrint {
+    const ImgstatMeasure *how; /* what is computed */
+    void *context;
+    /* Prints a record, one after another. False: it failed, after a sentence on standard error. */
+    bool (*print)(void *context, const Report *report);
+} DatasetPrint;
+
+/* Measures the inputs of a part, and prints and saves what was merged. */
+void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print);
+
+/* Prints the records of a data set. */
+void dataset_print(const Options *options, ImgstatDataset *dataset, const DatasetPrint *print);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_dataset.h: measures all inputs into one data set. */
+#ifndef IMGSTAT_TOOLS_MEASURE_DATASET_H
+#define IMGSTAT_TOOLS_MEASURE_DATASET_H
+
+#include "inputs.h"
+#include "shard_text.h"
+
+/* Measures the inputs of a part into a data set, and computes its statistics unless `how` is NULL.
+ * Failures are reported in the order of the inputs, as measure_files does. part: the same as
+ * run->inputs were opened with. False: nothing can be measured, after a sentence on standard error.
+ * Fills in what became of the inputs. */
+bool measure_dataset(PartRun *run, InputPart part, InputList *window, const ImgstatMeasure *how,
+                     ImgstatDataset *into);
+
+#endif
