@@ -13,6 +13,7 @@
 #include "record/kind.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
     RECORDS = 64, /* that are computed at a time */
@@ -233,7 +234,8 @@ static ImgstatResult read_file(Rounds *rounds, Worker *worker, const ImgstatJob 
         rounds->n_failures > 0 && bsearch(job->input, rounds->failures, rounds->n_failures,
                                           sizeof *rounds->failures, compare_names);
     worker->n_states += job_add_state(job, &worker->states);
-    if (!job_is_readable_again(job))
+    const bool exists = job_reads_standard_input(job) || access(job->input, F_OK) == 0;
+    if (exists && !job_is_readable_again(job)) /* opening what is not there gives the cause */
         return failed ? IMGSTAT_OK
                       : error_file(err, IMGSTAT_ERR_ARG, job->input,
                                    "cannot be read a second time, as exact statistics of the wider "

@@ -254,6 +254,46 @@ def test_merge_refuses(program, folder):
     check(lines(listed) == found, "a list")
 
 
+def test_shards(program, folder):
+    make_plates(folder)
+    (folder / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    if tifffile is not None:
+        folder_of(folder / "wide", "f4", n=5)
+    words = ("--recursive", "--include", "*.png", "--include", "*.tif", ".")
+    command = ("stats", "--quiet", "--json", "--by", "all", "--percentiles", "5,95")
+    one = run(program, *command, "--save-record", "one.rec", *words, cwd=folder, status=1)
+    whole = (folder / "one.rec").read_bytes()
+    for n in (1, 2, 3, 40):
+        for k in range(1, n + 1):
+            run(program, *command, "--save-record", f"s{n}-{k}.rec", "--shard", f"{k}/{n}", *words, cwd=folder, status=None)
+        parts = [f"s{n}-{k}.rec" for k in range(1, n + 1)]
+        random.Random(n).shuffle(parts)
+        run(program, "merge", *parts, "-o", f"m{n}.rec", cwd=folder)
+        check((folder / f"m{n}.rec").read_bytes() == whole, f"{n} shards")
+        if n > 1:
+            done = run(program, "merge", *parts, parts[0], cwd=folder, status=1)
+            done = run(program, "merge", *parts[1:], "-o", "no.rec", cwd=folder, status=1)
+            check(b"missing" in done.stderr and not (folder / "no.rec").exists(), f"{done.stderr}")
+            done = run(program, "stats", parts[0], cwd=folder, status=1)
+            check(b"missing" in done.stderr and not done.stdout, f"{done.stderr}")
+            done = run(program, "merge", parts[0], parts[0], cwd=folder, status=1)
+            check(b"has it too" in done.stderr, f"{done.stderr}")
+            run(program, "merge", "--partial", *parts[1:], "-o", f"p{n}.rec", cwd=folder)
+        kept = ("--state", f"state{n}", "--shards", n)
+        first = run(program, *command, "--save-record", f"k{n}.rec", *kept, *words, cwd=folder, status=1)
+        check((folder / f"k{n}.rec").read_bytes() == whole, f"{n} shards that are kept")
+        check(sorted(first.stdout.splitlines()) == sorted(one.stdout.splitlines()), f"{n} shards: {first.stdout}")
+        check(first.stderr.endswith(b"measured, 1 failed\n"), f"{first.stderr}")
+        files = sorted((folder / f"state{n}").glob("*.rec"))
+        check(len(files) == n, f"{len(files)} records of {n}")
+        files[0].unlink()
+        files[-1].write_bytes(b"damaged")
+        times = [path.stat().st_mtime_ns for path in files[1:-1]]
+        again = run(program, *command, *kept, *words, cwd=folder, status=1)
+        check(again.stdout == first.stdout and again.stderr == first.stderr, f"{n} shards, some of them again")
+        check(times == [path.stat().st_mtime_ns for path in files[1:-1]], "what is done stays")
+
+
 def test_files_that_change(program, folder):
     if tifffile is None:
         return

@@ -67,8 +67,7 @@ void dataset_print(const Options *o, ImgstatDataset *dataset, const DatasetPrint
         status_raise(STATUS_FAILED);
 }
 
-/* What would show only after all the work. */
-static bool check_saving(const Options *o)
+bool dataset_check_saving(const Options *o)
 {
     if (o->save_record == NULL || o->force || !input_is_file(o->save_record))
         return true;
@@ -88,12 +87,24 @@ static void save(const Options *o, ImgstatDataset *dataset)
     status_raise(STATUS_FAILED);
 }
 
+/* A part of the inputs is a shard of all: it merges once with the others. */
+static bool name_shard(const Options *o, const InputPart *part, ImgstatDataset *dataset)
+{
+    ImgstatError error;
+    if (part->parts == 0 || imgstat_dataset_set_shard(dataset, part->part - 1, part->parts,
+                                                      part->set, &error) == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s: %s\n", o->command, error.message);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
 void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print)
 {
     const Options *const o = run->options;
     ImgstatDataset *dataset = NULL;
     ImgstatError error;
-    if (!run->measured && !check_saving(o))
+    if (!run->measured && !dataset_check_saving(o))
         return;
     if (run->into != NULL && !run->measured) {
         (void)measure_dataset(run, (InputPart){0}, window, NULL, run->into);
@@ -104,7 +115,8 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     else if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
         text_no_memory();
     status_catch_gently();
-    if (measure_dataset(run, shard_part(o), window, print->how, dataset)) {
+    const InputPart part = run->measured ? (InputPart){0} : shard_part(o);
+    if (measure_dataset(run, part, window, print->how, dataset) && name_shard(o, &part, dataset)) {
         if (o->save_record != NULL)
             save(o, dataset);
         if (o->save_record == NULL || strcmp(o->save_record, "-") != 0)
@@ -161,7 +173,7 @@ static bool compute(const Options *o, ImgstatDataset *dataset, const ImgstatMeas
 
 void dataset_of_records(const Options *o, const DatasetPrint *print)
 {
-    if (!check_saving(o))
+    if (!dataset_check_saving(o))
         return;
     ImgstatDataset *const dataset = record_files_merge(o);
     if (dataset != NULL && o->save_record != NULL)

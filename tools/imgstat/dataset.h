@@ -15,6 +15,10 @@ typedef struct DatasetPrint {
     bool (*print)(void *context, const Report *report);
 } DatasetPrint;
 
+/* Whether the file of --save-record may be written, as far as that shows before all the work. False
+ * after a sentence. */
+bool dataset_check_saving(const Options *options);
+
 /* Measures the inputs of a part, and prints and saves what was merged. */
 void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print);
 

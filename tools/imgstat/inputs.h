@@ -46,6 +46,7 @@ typedef struct InputStream InputStream;
 typedef struct InputPart {
     uint32_t part, parts;
     uint64_t weight; /* of all inputs */
+    uint8_t set[16]; /* names all inputs in so many parts */
 } InputPart;
 
 /* The part that an input is of, counted from 1. before: the weight of those before it. */

@@ -146,6 +146,8 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
         free(name);
         return true;
     }
+    if (run->part->silent)
+        return true;
     Flight *const flight = flight_of(run, measured->job);
     open_texts(flight);
     fprintf(flight->err, "%s\n", measured->message);

@@ -167,8 +167,8 @@ static bool answer_wrong(Command command, int code, char *const *argv, const Opt
 /* Notes an option, unless it changes no result. */
 static void note_argument(const Option *option, const char *text, Options *o)
 {
-    static const char neutral[] =
-        " device jobs memory quiet verbose files0-from shard shards state force skip-existing ";
+    static const char neutral[] = " device jobs memory quiet verbose save-record files0-from shard "
+                                  "shards state force skip-existing ";
     char name[40];
     snprintf(name, sizeof name, " %s ", option->name);
     if (strstr(neutral, name) != NULL)
@@ -344,6 +344,8 @@ static bool check_shards(const char *name, Command command, Options *o)
         return o->state == NULL ||
                usage_error(name, "the members of a job keep no records so far: --by all without "
                                  "--state, or --shard K/N --save-record and imgstat merge");
+    if (merges)
+        return true;
     if (command_table[command].input == INPUT_READ)
         return o->style != OUTPUT_PEOPLE || usage_error(name, "shards need --json%s",
                                                         command == COMMAND_INFO ? "" : " or --csv");

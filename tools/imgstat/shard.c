@@ -60,7 +60,9 @@ InputPart shard_part(const Options *o)
         return (InputPart){.parts = 0};
     ShardSet set = {.options = o, .n = o->shards};
     weigh(&set);
-    return (InputPart){.part = o->shard, .parts = set.n, .weight = set.weight};
+    InputPart part = {.part = o->shard, .parts = set.n, .weight = set.weight};
+    memcpy(part.set, set.id, sizeof part.set);
+    return part;
 }
 
 /* ---- The folder ------------------------------------------------------------------------------ */

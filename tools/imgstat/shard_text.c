@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "shard_text.h"
+#include "dataset_shards.h"
 #include "progress.h"
 #include "shard_team.h"
 #include "status.h"
@@ -418,6 +419,10 @@ void shard_text_run(const Options *o, PartFunction work, void *context, const ch
     Work command = {.work = work, .context = context};
     if (shard_team != NULL) {
         run_in_team(o, &command, done);
+        return;
+    }
+    if (o->state != NULL && is_merged(o)) {
+        dataset_in_shards(o, work, context);
         return;
     }
     if (o->state != NULL) {

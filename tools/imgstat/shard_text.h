@@ -16,6 +16,7 @@ typedef struct PartRun {
     FILE *outputs;   /* NULL, or receives the names of outputs, each with its NUL */
     void *context;
     ImgstatDataset *into; /* of --by all and group: NULL, or what is only measured goes into it */
+    bool silent;          /* failures of inputs are in `into` alone */
     bool measured;        /* into holds all inputs: what is left is to compute, save and print */
     /* What became of it: */
     bool complete; /* every input was tried */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* test_dataset.c: streams of files that are measured into a data set: how many jobs are held, what
+ * a program may do meanwhile, and files that change between two reads. */
+#include "base/error.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES = 40, SIDE = 16 };
+
+static char folder[] = "/tmp/imgstat-dataset-XXXXXX";
+static char paths[FILES][64];
+
+static void save(unsigned i, float add)
+{
+    ImagePro image;
+    const ImgstatWrite how = {.replace = true};
+    cr_assert_eq(imgstat_image_create(SIDE, SIDE, 1, IMGSTAT_F32, 0, &image, NULL), IMGSTAT_OK);
+    for (unsigned k = 0; k < SIDE * SIDE; k++)
+        ((float *)image.host)[k] = (float)(k * 7 % 251) + add;
+    cr_assert_eq(imgstat_image_save(&image, -1, paths[i], NULL, &how, NULL), IMGSTAT_OK);
+    imgstat_image_release(&image);
+}
+
+static void begin(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    for (unsigned i = 0; i < FILES; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%02u.tif", folder, i);
+        save(i, (float)i);
+    }
+}
+
+static void end(void)
+{
+    for (unsigned i = 0; i < FILES; i++)
+        (void)!unlink(paths[i]);
+    (void)!rmdir(folder);
+}
+
+TestSuite(dataset, .init = begin, .fini = end);
+
+typedef enum Change { NONE, OTHER_PIXELS, NO_FILE, NO_RESTART } Change;
+
+typedef struct Stream {
+    size_t at, reported, furthest; /* furthest: jobs that were given and not yet reported */
+    size_t stop_after, restarts;
+    Change change;
+    char name[64]; /* of the latest job: it changes with the next one */
+} Stream;
+
+static bool next(void *context, ImgstatJob *job)
+{
+    Stream *const s = context;
+    if (s->at == FILES)
+        return false;
+    snprintf(s->name, sizeof s->name, "%s", paths[s->at++]);
+    job->input = s->name;
+    if (s->restarts == 0 && s->at - s->reported > s->furthest)
+        s->furthest = s->at - s->reported;
+    return true;
+}
+
+static bool restart(void *context)
+{
+    Stream *const s = context;
+    s->at = 0;
+    s->restarts++;
+    if (s->change == OTHER_PIXELS)
+        save(11, 1000);
+    if (s->change == NO_FILE)
+        unlink(paths[11]);
+    return s->change != NO_RESTART;
+}
+
+static bool done(void *context, const ImgstatDone *d)
+{
+    Stream *const s = context;
+    s->reported = d->job + 1;
+    return s->reported != s->stop_after;
+}
+
+/* Measures and computes; returns the median. */
+static ImgstatResult run(Stream *s, unsigned threads, double *median, ImgstatError *err)
+{
+    const ImgstatMeasure how = {.median = true, .shape = true};
+    const ImgstatJobStream stream = {.next = next, .restart = restart, .context = s};
+    const ImgstatMeasureBatch batch = {
+        .how = &how, .threads = threads, .progress = done, .context = s};
+    ImgstatDataset *set = NULL;
+    cr_assert_eq(imgstat_dataset_create(&set, err), IMGSTAT_OK);
+    ImgstatResult res = imgstat_dataset_measure(set, &batch, &stream, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_dataset_compute(set, &batch, &stream, err);
+    if (res == IMGSTAT_OK) {
+        ImgstatStats stats;
+        imgstat_record_stats(imgstat_dataset_record(set, 0), 0, &stats);
+        cr_expect_eq(stats.count, FILES * SIDE * SIDE);
+        *median = stats.median;
+    }
+    imgstat_dataset_destroy(set);
+    return res;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+Test(dataset, streams)
+{
+    static float all[FILES * SIDE * SIDE];
+    for (unsigned i = 0; i < FILES; i++)
+        for (unsigned k = 0; k < SIDE * SIDE; k++)
+            all[i * SIDE * SIDE + k] = (float)(k * 7 % 251) + (float)i;
+    qsort(all, FILES * SIDE * SIDE, sizeof *all, compare);
+    const double wanted =
+        ((double)all[FILES * SIDE * SIDE / 2 - 1] + (double)all[FILES * SIDE * SIDE / 2]) / 2;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        Stream s = {.at = 0};
+        double median = 0;
+        cr_assert_eq(run(&s, threads, &median, NULL), IMGSTAT_OK);
+        cr_expect_eq(median, wanted);
+        cr_expect_eq(s.restarts, 1, "one more read of floats of 32 bits, not %zu", s.restarts);
+        cr_expect(s.furthest <= FILES);
+        if (threads == 1)
+            cr_expect(s.furthest <= 6, "%zu jobs are held", s.furthest);
+    }
+}
+
+Test(dataset, changes_are_errors)
+{
+    const struct {
+        Change change;
+        ImgstatResult result;
+        const char *says;
+    } cases[] = {{OTHER_PIXELS, IMGSTAT_ERR_IO, "changed between two reads"},
+                 {NO_FILE, IMGSTAT_ERR_IO, "11.tif: No such file"},
+                 {NO_RESTART, IMGSTAT_ERR_ARG, "cannot be read again"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            Stream s = {.change = cases[i].change};
+            ImgstatError error = {0};
+            double median;
+            save(11, 11);
+            cr_expect_eq(run(&s, threads, &median, &error), cases[i].result);
+            cr_expect(strstr(error.message, cases[i].says), "%s", error.message);
+        }
+}
+
+Test(dataset, ends_when_asked)
+{
+    Stream s = {.stop_after = 5};
+    double median;
+    cr_expect_eq(run(&s, 2, &median, NULL), IMGSTAT_ERR_CANCELLED);
+    cr_expect_eq(s.reported >= 5 && s.at < FILES, true);
+}

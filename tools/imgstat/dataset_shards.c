@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* dataset_shards.c: measures shards into records, and merges those that are there. */
+#include "dataset_shards.h"
+#include "dataset.h"
+#include "measure_dataset.h"
+#include "print_json.h"
+#include "progress.h"
+#include "status.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool complain(const Options *o, ImgstatResult result, const ImgstatError *error)
+{
+    if (result == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s: %s\n", o->command, error->message);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
+static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
+                      const char *path)
+{
+    const Options *const o = set->options;
+    ImgstatDataset *dataset = NULL;
+    ImgstatError error;
+    InputList window = {.n = 0};
+    (void)context;
+    if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
+        text_no_memory();
+    (void)inputs_next(inputs, &window);
+    PartRun run = {.options = o, .inputs = inputs, .into = dataset, .silent = true};
+    const bool good =
+        measure_dataset(&run, (InputPart){0}, &window, NULL, dataset) &&
+        status_interrupted() == 0 &&
+        complain(o, imgstat_dataset_set_shard(dataset, shard - 1, set->n, set->id, &error),
+                 &error) &&
+        complain(o, imgstat_dataset_save(dataset, path, true, &error), &error);
+    inputs_release(&window);
+    imgstat_dataset_destroy(dataset);
+    return good;
+}
+
+/* Whether a data set is that shard of that set; a set of one shard is none. */
+static bool is_shard(ImgstatDataset *dataset, const ShardSet *set, uint32_t shard)
+{
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    const uint32_t k = shard - 1;
+    if (set->n == 1)
+        return account.shards == 0;
+    return account.shards == set->n && account.n_done == 1 &&
+           memcmp(account.set, set->id, sizeof account.set) == 0 &&
+           (account.done[k / 8] >> (k % 8) & 1);
+}
+
+static bool check(void *context, const ShardSet *set, uint32_t shard, const char *path)
+{
+    ImgstatDataset *dataset = NULL;
+    (void)context;
+    const bool good = imgstat_dataset_load(path, 0, &dataset, NULL) == IMGSTAT_OK &&
+                      is_shard(dataset, set, shard);
+    imgstat_dataset_destroy(dataset);
+    return good;
+}
+
+static bool add(const ShardSet *set, uint32_t shard, ImgstatDataset *all)
+{
+    ImgstatDataset *one = NULL;
+    ImgstatError error;
+    char *const path = shard_path(set, shard, "rec");
+    bool good = complain(set->options, imgstat_dataset_load(path, 0, &one, &error), &error);
+    if (good)
+        good = complain(set->options, imgstat_dataset_merge(all, one, &error), &error);
+    imgstat_dataset_destroy(one);
+    free(path);
+    return good;
+}
+
+/* In order of names, whichever run of the command found them. Returns the files that failed. */
+static size_t report_failures(const Options *o, const ImgstatAccount *account)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < account->n_failures; i++) {
+        const ImgstatFailure *const failure = &account->failures[i];
+        n += i == 0 || strcmp(failure->name, account->failures[i - 1].name) != 0;
+        fprintf(stderr, "%s\n", failure->message);
+        if (o->style == OUTPUT_JSON)
+            print_json_error(stdout, failure->name, NULL, imgstat_result_name(failure->code),
+                             failure->message);
+    }
+    if (n > 0)
+        status_raise(STATUS_FAILED);
+    return n;
+}
+
+/* False: one is not done. */
+static bool do_all(const ShardSet *set, ImgstatDataset *all)
+{
+    const Options *const o = set->options;
+    const ShardWork work = {.ending = "rec", .run = run_shard, .check = check};
+    Progress progress = progress_begin("shards: ", set->n, o->quiet);
+    bool good = true;
+    for (uint32_t k = 1; good && k <= set->n && status_interrupted() == 0; k++) {
+        if (!shard_is_wanted(o, k))
+            continue;
+        good = shard_run(set, k, &work) != SHARD_FAILED && add(set, k, all);
+        progress_show(&progress, k, set->n);
+    }
+    progress_clear(&progress);
+    return good && status_interrupted() == 0;
+}
+
+void dataset_in_shards(const Options *o, PartFunction work, void *context)
+{
+    ImgstatDataset *all = NULL;
+    ImgstatError error;
+    ImgstatAccount account;
+    if (!dataset_check_saving(o))
+        return;
+    ShardSet *const set = shard_set_create(o);
+    if (set == NULL)
+        return;
+    if (imgstat_dataset_create(&all, &error) != IMGSTAT_OK)
+        text_no_memory();
+    status_catch_gently();
+    if (do_all(set, all)) {
+        imgstat_dataset_account(all, &account);
+        const size_t failed = report_failures(o, &account), files = (size_t)account.files;
+        PartRun run = {.options = o,
+                       .inputs = inputs_open(o, (InputPart){0}, false),
+                       .first = true,
+                       .context = context,
+                       .into = all,
+                       .measured = true};
+        if (o->shard == 0)
+            work(&run);
+        inputs_close(run.inputs);
+        if (failed > 0 && files > 1)
+            fprintf(stderr, "%zu measured, %zu failed\n", files - failed, failed);
+    }
+    if (status_interrupted() != 0)
+        status_raise(128 + status_interrupted());
+    imgstat_dataset_destroy(all);
+    shard_set_destroy(set);
+}
