@@ -38,6 +38,12 @@ struct ClaheWork {
     uint32_t *observed;          /* n * 2: smallest and largest gray, like skimage */
 };
 
+/* What mapping takes. */
+struct ClaheMapping {
+    ClaheWork work;
+    Holes holes;
+};
+
 /* A band in device memory. */
 struct ClaheBand {
     ApplyPixels pixels; /* not made one long row */
@@ -50,7 +56,7 @@ ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *work, cons
 ImgstatResult launch_clahe_tables(CudaDevice *device, const ClaheWork *work, ImgstatError *err);
 ImgstatResult launch_clahe_observe(CudaDevice *device, const ClaheWork *work, const ImagePro *band,
                                    ImgstatError *err);
-ImgstatResult launch_clahe_map(CudaDevice *device, const ClaheWork *work, const ImagePro *from,
-                               const ImagePro *to, ImgstatError *err);
+ImgstatResult launch_clahe_map(CudaDevice *device, const ClaheMapping *mapping,
+                               const ImagePro *from, const ImagePro *to, ImgstatError *err);
 
 #endif

@@ -189,7 +189,7 @@ ImgstatResult cuda_clahe_finish(Device *base, ClahePage *page, ImgstatError *err
 static ImgstatResult launch_map(const void *context, CudaDevice *device, const ImagePro *from,
                                 const ImagePro *to, ImgstatError *err)
 {
-    return launch_clahe_map(device, (const ClaheWork *)context, from, to, err);
+    return launch_clahe_map(device, (const ClaheMapping *)context, from, to, err);
 }
 
 ImgstatResult cuda_clahe_apply(Device *base, const ClahePage *page, const ImagePro *from,
@@ -203,6 +203,6 @@ ImgstatResult cuda_clahe_apply(Device *base, const ClahePage *page, const ImageP
         return IMGSTAT_OK;
     if (!page->there.address || !layout_of(page, &l))
         return error_set(err, IMGSTAT_ERR_ARG, "adaptive equalization has not been finished");
-    const ClaheWork w = work_of(page, &l);
-    return cuda_apply_images(device, from, to, launch_map, &w, err);
+    const ClaheMapping mapping = {work_of(page, &l), page->rescale->holes};
+    return cuda_apply_images(device, from, to, launch_map, &mapping, err);
 }

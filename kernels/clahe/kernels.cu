@@ -357,10 +357,12 @@ ImgstatResult launch_clahe_observe(CudaDevice *device, const ClaheWork *w, const
     return cuda_launched(device, device->stream, "clahe_observe_pixels", err);
 }
 
-ImgstatResult launch_clahe_map(CudaDevice *device, const ClaheWork *w, const ImagePro *from,
-                               const ImagePro *to, ImgstatError *err)
+ImgstatResult launch_clahe_map(CudaDevice *device, const ClaheMapping *mapping,
+                               const ImagePro *from, const ImagePro *to, ImgstatError *err)
 {
-    clahe_map<<<pixel_grid(from, 1), PIXEL_THREADS, 0, device->stream>>>(
-        *w, band_of(from, (int16_t)w->alpha, to));
-    return cuda_launched(device, device->stream, "clahe_map", err);
+    const ClaheBand band = band_of(from, (int16_t)mapping->work.alpha, to);
+    clahe_map<<<pixel_grid(from, 1), PIXEL_THREADS, 0, device->stream>>>(mapping->work, band);
+    IMGSTAT_TRY(cuda_launched(device, device->stream, "clahe_map", err));
+    return launch_holes(device, device->stream, &mapping->holes, from->sample, to->sample,
+                        &band.pixels, err);
 }

@@ -77,6 +77,7 @@ struct DeviceTransform {
     SmallState *small;
     SmallMap small_map;
     ApplyTransfer transfer;
+    Holes holes;
     Finish finish;
 };
 
@@ -157,6 +158,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     apply->n_maps = like->n_maps;
     apply->luma = like->luma;
     apply->copies = transfer_copies(like);
+    t->holes = transfer_holes_in_memory(like, &t->shape);
     Finish *const f = &t->finish;
     f->bins = (uint64_t *)(t->memory + record_at + measured * sizeof(Tally));
     f->sums = (uint64_t *)(t->memory + sums_at);
@@ -295,13 +297,20 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
-    if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels))
-        return launch_transform_small(t->device, order, &t->small_map, t->small, &pixels, err);
+    const auto fill = [&] {
+        return launch_holes(t->device, order, &t->holes, from->sample, to->sample, &pixels, err);
+    };
+    if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels)) {
+        IMGSTAT_TRY(
+            launch_transform_small(t->device, order, &t->small_map, t->small, &pixels, err));
+        return fill();
+    }
     const ImgstatResult res = make_tables(t, order, from, &pixels, err);
     if (res != IMGSTAT_OK) { /* nothing has emptied the record, which is added to */
         const DevMem *const record = &t->record.mem;
         (void)cudaMemsetAsync((void *)(uintptr_t)record->address, 0, record->bytes, order);
         return res;
     }
-    return launch_apply(t->device, order, &t->transfer, &pixels, err);
+    IMGSTAT_TRY(launch_apply(t->device, order, &t->transfer, &pixels, err));
+    return fill();
 }

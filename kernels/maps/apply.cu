@@ -342,6 +342,7 @@ ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const 
 
 struct Sent {
     ApplyTransfer transfer;
+    Holes holes;
     int16_t alpha;
 };
 
@@ -350,7 +351,9 @@ static ImgstatResult launch_sent(const void *context, CudaDevice *device, const 
 {
     const Sent *const sent = (const Sent *)context;
     const ApplyPixels pixels = apply_pixels(from, sent->alpha, to);
-    return launch_apply(device, device->stream, &sent->transfer, &pixels, err);
+    IMGSTAT_TRY(launch_apply(device, device->stream, &sent->transfer, &pixels, err));
+    return launch_holes(device, device->stream, &sent->holes, from->sample, to->sample, &pixels,
+                        err);
 }
 
 ImgstatResult cuda_apply(Device *base, const ImgstatTransfer *transfer, const ImagePro *from,
@@ -366,6 +369,7 @@ ImgstatResult cuda_apply(Device *base, const ImgstatTransfer *transfer, const Im
     IMGSTAT_TRY(open_memory(device, &memory, err));
     Sent sent;
     IMGSTAT_TRY(send_transfer(device, memory, transfer, &sent.transfer, err));
+    sent.holes = transfer->holes;
     sent.alpha = alpha;
     return cuda_apply_images(device, from, to, launch_sent, &sent, err);
 }

@@ -120,6 +120,10 @@ ImagePro luma_plane_image(const ImagePro *image, const unsigned char *luma,
 /* Whichever of the first three it is. */
 ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *transfer,
                            const ApplyPixels *pixels, ImgstatError *err);
+/* maps/holes.cu: what undefined samples of a mapped image become. */
+ImgstatResult launch_holes(CudaDevice *device, cudaStream_t stream, const Holes *holes,
+                           ImgstatSample from, ImgstatSample to, const ApplyPixels *pixels,
+                           ImgstatError *err);
 /* Narrow types: fills by_raw from by_key. */
 ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err);

@@ -68,6 +68,8 @@ ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, cons
         res = transfer_create_counts(&transform->method, &transform->shape, record, NULL, NULL,
                                      &transfer, err);
     if (res == IMGSTAT_OK)
+        transfer->holes = transfer_holes_in_memory(transfer, &transform->shape);
+    if (res == IMGSTAT_OK)
         res = cpu_apply(transform->device, transfer, from, transform->shape.alpha, to, err);
     transfer_destroy(transfer);
     record_destroy(record);

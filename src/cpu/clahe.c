@@ -152,11 +152,12 @@ static ImgstatResult map_slice(const void *context, const ImagePro *band, ImageP
     const Mapping *const mapping = context;
     const ClahePage *const page = mapping->page;
     if (page->luma)
-        return map_luma(mapping, band, to, err);
-    for (size_t k = 0; k < page->n; k++)
+        IMGSTAT_TRY(map_luma(mapping, band, to, err));
+    for (size_t k = 0; !page->luma && k < page->n; k++)
         clahe_apply(page->clahe[k], band, clahe_page_channel(page, k), to);
-    if (page->shape.alpha >= 0)
+    if (!page->luma && page->shape.alpha >= 0)
         rescale_alpha(page, band, to);
+    holes_fill(&page->rescale->holes, band, page->shape.alpha, to);
     return IMGSTAT_OK;
 }
 

@@ -224,13 +224,13 @@ ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int
 {
     IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
     IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
-    if (transfer->luma) {
+    if (transfer->luma)
         luma_transfer(transfer, from, alpha, to);
-        return IMGSTAT_OK;
-    }
-    if (sample_is_narrow(from->sample))
-        return apply_tables(transfer, from, alpha, to, err);
-    apply_maps(transfer, from, alpha, to);
+    else if (sample_is_narrow(from->sample))
+        IMGSTAT_TRY(apply_tables(transfer, from, alpha, to, err));
+    else
+        apply_maps(transfer, from, alpha, to);
+    holes_fill(&transfer->holes, from, alpha, to);
     return IMGSTAT_OK;
 }
 

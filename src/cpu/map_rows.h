@@ -8,7 +8,7 @@
 
 /* Maps a whole image or a band of it. `to` has from's geometry and the transfer's output type; it
  * may be `from` itself where the types are equal. Undefined and masked samples and alpha keep their
- * values. */
+ * values, or become what transfer->holes makes of them. */
 ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                              ImagePro *to, ImgstatError *err);
 

@@ -5,6 +5,7 @@
 
 #include "record/quantile_table.h"
 #include "record/record.h"
+#include "transfer/holes.h"
 #include "transfer/map.h"
 
 #include <string.h>
@@ -102,6 +103,7 @@ typedef struct ImgstatTransfer {
     uint32_t *rescale_table; /* narrow types: the table of `rescale` */
     MapKnot *knots;          /* wide types: those of all maps, one map after the other */
     KnotTable **knot_tables; /* n_maps; NULL where a map has none */
+    Holes holes; /* what applying it fills; set in a copy, for one call. All zero: nothing */
 } Transfer;
 
 /* ---- What a method means for an image (method.c) --------------------------------------------- */
@@ -216,6 +218,28 @@ void transfer_prepare(BufferCache *buffers, Transfer *transfer);
 
 /* Accepts NULL. Destroys those behind it in a set as well. */
 void transfer_destroy(Transfer *transfer);
+
+/* ---- Undefined samples (holes.c) ------------------------------------------------------------- */
+
+/* Whether samples of so many bits (0: the full width) can hold a value. Floats hold NaN. */
+bool sample_holds(ImgstatSample sample, uint8_t bits, ImgstatValue value, uint64_t *key);
+
+/* Sets the hole of the shape of images with a nodata value, if the output type cannot hold that: 0,
+ * or NaN of floats. */
+void shape_set_hole(TransferShape *shape, ImgstatSample to, ImgstatValue nodata);
+
+/* The same for images in memory, whose nodata value is one of their samples. */
+void shape_set_hole_in_memory(TransferShape *shape, ImgstatSample to);
+
+/* Whether the nodata value of a shape is not the one that the transfer lets pass, or its hole is a
+ * value that the transfer gives to defined samples. */
+bool transfer_lacks_nodata(const Transfer *transfer, const TransferShape *shape);
+
+/* Returns what undefined samples of images of a shape become. nodata: NULL where there is none. */
+Holes transfer_holes(const Transfer *transfer, const TransferShape *shape,
+                     const ImgstatValue *nodata);
+/* The same for images in memory. */
+Holes transfer_holes_in_memory(const Transfer *transfer, const TransferShape *shape);
 
 /* ---- Sets (transfer_set.c) --------------------------------------------------------------------
  * One transfer for each channel and each depth; those of a channel lie behind each other. A set is

@@ -22,7 +22,7 @@ ImgstatResult imgstat_chain_create(ImgstatDevice *device, const ImgstatMethod *m
         *out = NULL;
     IMGSTAT_TRY(error_if_null(device && method && like && out, __func__, err));
     IMGSTAT_TRY(image_check_alpha(like, alpha, err));
-    const TransferShape shape = shape_of_image(like, alpha);
+    const TransferShape shape = shape_of_input(method, like, alpha);
     ImgstatChain *const chain = calloc(1, sizeof *chain);
     if (!chain)
         return error_memory(err, sizeof *chain, "a transform");

@@ -54,7 +54,7 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
                          "adaptive equalization depends on the place: it has no transfer");
     IMGSTAT_TRY(
         transfer_check_reference(method->transform == IMGSTAT_MATCH, reference != NULL, err));
-    const TransferShape shape = shape_of_image(image, alpha);
+    const TransferShape shape = shape_of_input(method, image, alpha);
     const ImgstatMethod bare = {.transform = method->transform, .channels = method->channels};
     TransferInput *input = NULL, *other = NULL;
     MatchReference match = {.n_sources = 0};
@@ -107,11 +107,23 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
     IMGSTAT_TRY(image_check_mask(from, err));
     const TransferChannel channel = {.known = false};
     IMGSTAT_TRY(transfer_set_find(transfer, &channel, from->sample, from->bits, &transfer, err));
-    IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
-    return device->ops->wait(device, err);
+    IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
+    TransferShape shape = shape_of_image(from, alpha);
+    shape_set_hole_in_memory(&shape, transfer->rescale.to.sample);
+    Transfer *own = NULL;
+    if (transfer_lacks_nodata(transfer, &shape))
+        IMGSTAT_TRY(transfer_with_nodata(device->cache, transfer, &shape, &own, err));
+    Transfer fills = own ? *own : *transfer;
+    fills.holes = transfer_holes_in_memory(&fills, &shape);
+    ImgstatResult res = device->ops->apply(device, &fills, from, alpha, to, err);
+    if (res == IMGSTAT_OK)
+        res = device->ops->wait(device, err);
+    transfer_destroy(own);
+    return res;
 }
 
-/* Of a host image a new one; else the caller's. */
+/* Of a host image a new one, whose nodata value is what undefined samples become; else the
+ * caller's. */
 static ImgstatResult output_image(const ImagePro *image, const Transfer *transfer, ImagePro *to,
                                   ImgstatError *err)
 {
@@ -122,7 +134,11 @@ static ImgstatResult output_image(const ImagePro *image, const Transfer *transfe
     IMGSTAT_TRY(
         image_create_unset(image->width, image->height, image->channels, sample, bits, to, err));
     to->first_row = image->first_row;
-    if (image->has_nodata)
+    TransferShape shape = shape_of_image(image, -1);
+    shape_set_hole_in_memory(&shape, sample);
+    if (shape.has_hole)
+        imgstat_image_set_nodata(to, sample_value(sample, shape.hole_key));
+    else if (image->has_nodata)
         imgstat_image_set_nodata(to, sample_value(image->sample, image->nodata_key));
     return IMGSTAT_OK;
 }
@@ -131,7 +147,7 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
                                           const ImagePro *image, int16_t alpha, ImagePro *to,
                                           ImgstatError *err)
 {
-    const TransferShape shape = shape_of_image(image, alpha);
+    const TransferShape shape = shape_of_input(method, image, alpha);
     ClahePage *clahe = NULL;
     PageReader reader;
     ImagePro whole = *image; /* even if it is a band of something else */
@@ -141,6 +157,7 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
     if (res == IMGSTAT_OK)
         res = output_image(image, clahe->rescale, to, err);
     if (res == IMGSTAT_OK) {
+        clahe->rescale->holes = transfer_holes_in_memory(clahe->rescale, &shape);
         res = device->ops->clahe_apply(device, clahe, &whole, to, err);
         if (res == IMGSTAT_OK)
             res = device->ops->wait(device, err);

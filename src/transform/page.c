@@ -71,7 +71,7 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
     if (w->salvaged && salvage_lost(w->salvaged, &to))
-        salvage_overwrite(w->salvaged, &to, sample_raw(to.sample, w->undefined->mask_hole));
+        salvage_overwrite(w->salvaged, &to, sample_raw(to.sample, w->undefined->holes.mask_hole));
     if (w->worker->clamped)
         transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
     to.mask = piece->mask;
@@ -294,18 +294,6 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     return res;
 }
 
-/* Whether the page's nodata value is not what the transfer lets stay, or the value that undefined
- * samples become is one that the transfer gives to others. */
-static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
-{
-    const Map *const passthrough = &transfer->passthrough;
-    const MapRange *const range = &transfer->range;
-    if (shape->has_hole && !(range->has_nodata && range->nodata_key == shape->hole_key))
-        return true;
-    return shape->has_nodata &&
-           !(passthrough->has_nodata && passthrough->nodata_key == shape->nodata_key);
-}
-
 static bool same_nodata(const TransferShape *a, const TransferShape *b)
 {
     return a->has_nodata == b->has_nodata && a->nodata_key == b->nodata_key &&
@@ -384,7 +372,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     ImgstatResult res = IMGSTAT_OK;
     if (pipeline->transfer) {
         res = transfer_check_image(pipeline->transfer, &reader.page, shape.alpha, err);
-        if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
+        if (res == IMGSTAT_OK && transfer_lacks_nodata(pipeline->transfer, &shape))
             res = with_nodata(worker, pipeline->transfer, &shape, &mapper.transfer, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
         res = clahe_page_create(pipeline->method, &shape, &reader, &clahe, err);

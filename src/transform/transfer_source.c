@@ -71,6 +71,14 @@ TransferShape shape_of_image(const ImagePro *image, int16_t alpha)
                            .nodata_key = image->nodata_key};
 }
 
+TransferShape shape_of_input(const ImgstatMethod *method, const ImagePro *image, int16_t alpha)
+{
+    TransferShape shape = shape_of_image(image, alpha);
+    uint8_t bits;
+    shape_set_hole_in_memory(&shape, transfer_output(method, &shape, &bits));
+    return shape;
+}
+
 /* ---- First read ------------------------------------------------------------------------------ */
 
 static unsigned parts_of(const ImgstatMethod *method, ImgstatSample sample)

@@ -40,6 +40,9 @@ PageToMeasure page_to_measure(const Decoder *decoder);
 /* Returns the shape of an image. alpha: -1 for none. */
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha);
 
+/* The same, with the hole that a method's output has. */
+TransferShape shape_of_input(const ImgstatMethod *method, const ImagePro *image, int16_t alpha);
+
 /* Creates the input of a transfer for images of a shape. memory: bytes that sorting may take. */
 ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferShape *shape,
                                     size_t memory, TransferInput **out, ImgstatError *err);

@@ -9,16 +9,12 @@
 
 /* Undefined samples of a page that a map does not leave as they should be. */
 typedef struct Undefined {
-    bool any;                 /* some need work */
-    bool given;               /* the value was asked for */
-    bool fills, masked;       /* nodata and NaN become `hole`; masked samples become `mask_hole` */
-    bool nan;                 /* NaN is nodata in floats as well */
-    bool whole;               /* a pixel with one such sample is filled in all its colours */
-    int16_t alpha;            /* this channel stays */
-    uint64_t hole, mask_hole; /* keys of the output */
-    MapRange range;           /* with `fills`: keeps others off the hole */
-    bool tells;               /* the output names `nodata`, and not what the input does */
-    bool has_nodata;          /* the output has a nodata value: `nodata` */
+    bool any;        /* some need work */
+    bool given;      /* the value was asked for */
+    int16_t alpha;   /* this channel stays */
+    Holes holes;     /* what they become; with `masked` the page has a mask */
+    bool tells;      /* the output names `nodata`, and not what the input does */
+    bool has_nodata; /* the output has a nodata value: `nodata` */
     ImgstatValue nodata;
 } Undefined;
 

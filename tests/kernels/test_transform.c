@@ -77,6 +77,8 @@ static void expect(const ImgstatMethod *method, const TestImage *image, int16_t 
 {
     ImgstatTransfer *transfer;
     must(imgstat_transfer_create(ops.cpu, method, &image->cpu, alpha, NULL, &transfer, &ops.error));
+    const TransferShape of = shape_of_input(method, &image->cpu, alpha);
+    transfer->holes = transfer_holes_in_memory(transfer, &of);
     must(transfer_apply(transfer, &image->cpu, alpha, &o->cpu, &ops.error));
     imgstat_transfer_destroy(transfer);
 }
@@ -120,7 +122,7 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
 {
     char text[256];
     TestImage image = test_image_create(shape, true);
-    const TransferShape of = shape_of_image(&image.cpu, alpha);
+    const TransferShape of = shape_of_input(method, &image.cpu, alpha);
     uint8_t bits;
     DeviceTransform *transform;
     const ImgstatResult res = ops.cuda->ops->transform_create(
@@ -317,7 +319,7 @@ static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels 
                              .mask = masks && i % 2,
                              .pattern = i % 2 ? PATTERN_SMOOTH : PATTERN_RANDOM};
         image[i] = test_image_create(&shape, true);
-        const TransferShape of = shape_of_image(&image[i].cpu, -1);
+        const TransferShape of = shape_of_input(&method, &image[i].cpu, -1);
         if (!transform)
             must(ops.cuda->ops->transform_create(ops.cuda, &method, &of,
                                                  (uint64_t)shape.width * shape.height, &transform,
@@ -354,7 +356,7 @@ static Trial trial_create(Device *device, const ImgstatMethod *method, const Sha
 {
     uint8_t bits;
     Trial trial = {.image = test_image_create(shape, true)};
-    const TransferShape of = shape_of_image(&trial.image.cpu, alpha);
+    const TransferShape of = shape_of_input(method, &trial.image.cpu, alpha);
     must(device->ops->transform_create(device, method, &of, trial.image.bytes, &trial.transform,
                                        &ops.error));
     trial.output = output_create(&trial.image.cpu, transfer_output(method, &of, &bits));

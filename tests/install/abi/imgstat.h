@@ -763,7 +763,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const Imgstat
                                                                    ImgstatError *err);
 
 /* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are
- * equal. alpha: index of the channel that passes, or -1. */
+ * equal. alpha: index of the channel that passes, or -1. Nodata and masked samples become what
+ * those of files become where ImgstatWrite.nodata is not given; the nodata value is that of `from`,
+ * or else the one that the transfer was made for. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
                                                                     const ImgstatTransfer *transfer,
                                                                     const ImagePro *from,
@@ -772,8 +774,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevic
 
 /* Measures and maps an image by any method, IMGSTAT_CLAHE included. alpha: index of the channel
  * that is not counted and passes, or -1. reference: as in imgstat_transfer_create. If the image is
- * in host memory, *to receives the transformed copy, which the caller releases; else the caller
- * supplies `to` as for imgstat_transfer_apply. */
+ * in host memory, *to receives the transformed copy, which the caller releases; its nodata value is
+ * the one that undefined samples become. Else the caller supplies `to` as for
+ * imgstat_transfer_apply. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);

@@ -5,6 +5,7 @@
 #include "cpu/map_rows.h"
 #include "ops_images.h"
 #include "support.h"
+#include "transform/transfer_source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,8 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
         test_image_destroy(&image);
         return false;
     }
+    const TransferShape of = shape_of_input(method, &image.cpu, alpha);
+    transfer->holes = transfer_holes_in_memory(transfer, &of);
     const uint32_t bytes = (uint32_t)imgstat_sample_bytes(shape->sample);
     const bool odd = below(4) == 0;
     Output o = output_create(&image.cpu, transfer, odd ? below(9) : shape->gap,

@@ -73,18 +73,18 @@ static void case_make(Case *c, ImgstatSample in, ImgstatSample out, uint64_t *st
         c->from.mask_pitch = WIDTH;
     }
     c->undefined = (Undefined){.any = masked || fills,
-                               .fills = fills,
-                               .masked = masked,
-                               .nan = draw >> 12 & 1,
-                               .whole = draw >> 13 & 1,
                                .alpha = (int16_t)(draw >> 14 & 1 ? channels - 1 : -1),
-                               .hole = some_key(out, 2),
-                               .mask_hole = some_key(out, draw >> 15 & 1 ? 2 : 3),
-                               .range = {.sample = out,
-                                         .has_nodata = fills,
-                                         .nodata_key = some_key(out, 2),
-                                         .lo_key = 0,
-                                         .hi_key = largest_key(out)}};
+                               .holes = {.fills = fills,
+                                         .masked = masked,
+                                         .nan = draw >> 12 & 1,
+                                         .whole = draw >> 13 & 1,
+                                         .hole = some_key(out, 2),
+                                         .mask_hole = some_key(out, draw >> 15 & 1 ? 2 : 3),
+                                         .range = {.sample = out,
+                                                   .has_nodata = fills,
+                                                   .nodata_key = some_key(out, 2),
+                                                   .lo_key = 0,
+                                                   .hi_key = largest_key(out)}}};
 }
 
 static bool is_undefined(const Case *c, size_t pixel, size_t channel)
@@ -93,7 +93,7 @@ static bool is_undefined(const Case *c, size_t pixel, size_t channel)
     if (c->from.has_nodata && key == c->from.nodata_key)
         return true;
     return sample_is_float(c->from.sample) &&
-           (c->undefined.nan || !sample_is_float(c->to.sample)) &&
+           (c->undefined.holes.nan || !sample_is_float(c->to.sample)) &&
            (key > sample_key_infinity(c->from.sample, false) ||
             key < sample_key_infinity(c->from.sample, true));
 }
@@ -106,15 +106,15 @@ static uint64_t expected(const Case *c, const ImagePro *before, size_t pixel, si
     bool any = false;
     if ((int)channel == u->alpha)
         return key;
-    if (u->masked && c->from.mask && !c->mask[pixel])
-        return u->mask_hole;
-    if (!u->fills)
+    if (u->holes.masked && c->from.mask && !c->mask[pixel])
+        return u->holes.mask_hole;
+    if (!u->holes.fills)
         return key;
     for (size_t k = 0; k < c->from.channels; k++)
         any = any || ((int)k != u->alpha && is_undefined(c, pixel, k));
-    if (is_undefined(c, pixel, channel) || (u->whole && any))
-        return u->hole;
-    return range_avoid(&u->range, key);
+    if (is_undefined(c, pixel, channel) || (u->holes.whole && any))
+        return u->holes.hole;
+    return range_avoid(&u->holes.range, key);
 }
 
 static void check(Case *c, ThreadPool *pool)
@@ -160,10 +160,12 @@ Test(undefined, nothing_to_do)
                                     &image, NULL),
                  IMGSTAT_OK);
     image.has_nodata = true;
-    undefined_fill(&(Undefined){.any = false, .fills = true, .hole = 9}, NULL, &image, &image);
+    undefined_fill(&(Undefined){.any = false, .holes = {.fills = true, .hole = 9}}, NULL, &image,
+                   &image);
     cr_assert_eq(pixels[0], 0);
     image.height = 0;
-    undefined_fill(&(Undefined){.any = true, .fills = true, .hole = 9}, NULL, &image, &image);
+    undefined_fill(&(Undefined){.any = true, .holes = {.fills = true, .hole = 9}}, NULL, &image,
+                   &image);
     cr_assert_eq(pixels[0], 0);
 }
 
