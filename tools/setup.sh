@@ -20,6 +20,7 @@ pc:expat          libexpat1-dev
 c:xxhash.h        libxxhash-dev
 ?pc:libdeflate    libdeflate-dev
 ?pc:libisal       libisal-dev
+?pc:libarchive    libarchive-dev
 "
 test_needs="
 pc:criterion      libcriterion-dev
@@ -31,6 +32,13 @@ python3           python3
 ?sys:tifffile     python3-tifffile
 ?exiftool         libimage-exiftool-perl
 ?clang-format     clang-format
+?mpirun.openmpi   openmpi-bin
+?pc:ompi-c        libopenmpi-dev
+?mpirun.mpich     mpich
+?pc:mpich         libmpich-dev
+?parallel         parallel
+?shellcheck       shellcheck
+?make             make
 "
 pip_needs="
 python3           python3

@@ -70,6 +70,10 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
                  .n = n,
                  .share = thread_share(n, batch->threads, FILES_A_WORKER),
                  .method = batch->method};
+    for (size_t i = 0; i < n; i++) {
+        jobs.grouped = jobs.grouped || job[i].group;
+        jobs.any_only_mapped = jobs.any_only_mapped || job[i].only_mapped;
+    }
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
     plan_memory(&jobs);
     fall_back_init(&jobs.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,

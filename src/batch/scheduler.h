@@ -37,7 +37,9 @@ typedef struct Jobs {
     Ring *ring; /* NULL: no worker waits for a report */
     FallBack fall_back;
     atomic_bool stop; /* nothing more is begun */
-    Transfer *made;   /* of a single file, or a set that is shared by all */
+    bool grouped;     /* a job has a group */
+    bool any_only_mapped;
+    Transfer *made; /* of a single file, or a set that is shared by all */
     /* While a shared transfer is made: */
     const TransformWorker *own; /* the worker of the calling thread */
     ImgstatError **failed;      /* n, why a job cannot be transformed; NULL where it can. Or NULL */

@@ -55,7 +55,8 @@ static ImgstatResult create(SharedGroups *groups, const GroupKey *key, const Tra
 {
     if (groups->n == SHARED_MOST_GROUPS)
         return error_file(err, IMGSTAT_ERR_LIMIT, name,
-                          "has a channel more than the %d that batches make transfers of",
+                          "has a channel or a group more than the %d that batches make transfers "
+                          "of",
                           SHARED_MOST_GROUPS);
     if (groups->n == groups->room) {
         const size_t room = groups->room ? 2 * groups->room : 1;
@@ -65,13 +66,18 @@ static ImgstatResult create(SharedGroups *groups, const GroupKey *key, const Tra
         groups->group = larger;
         groups->room = room;
     }
-    char *const copy = key->name ? strdup(key->name) : NULL;
-    if (key->name && !copy)
-        return error_memory(err, strlen(key->name) + 1, "the name of a channel");
+    char *const channel = key->name ? strdup(key->name) : NULL;
+    char *const set = key->set ? strdup(key->set) : NULL;
+    if (!channel != !key->name || !set != !key->set) {
+        free(channel);
+        free(set);
+        return error_memory(err, 1, "the name of a channel or a group");
+    }
     SharedGroup *const group = &groups->group[groups->n++];
     *group = (SharedGroup){
         .key = *key, .shape = *shape, .depths = 1u << depth_of(shape), .deepest = true};
-    group->key.name = copy;
+    group->key.name = channel;
+    group->key.set = set;
     return IMGSTAT_OK;
 }
 
@@ -123,6 +129,7 @@ void shared_groups_release(SharedGroups *groups)
 {
     for (size_t i = 0; i < groups->n; i++) {
         free((void *)(uintptr_t)groups->group[i].key.name);
+        free((void *)(uintptr_t)groups->group[i].key.set);
         transfer_input_destroy(groups->group[i].input);
     }
     free(groups->group);

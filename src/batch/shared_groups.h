@@ -9,11 +9,12 @@
 
 /* Images that get one transfer. */
 typedef struct SharedGroup {
-    GroupKey key;        /* its name is owned */
+    GroupKey key;        /* its texts are owned */
     TransferShape shape; /* of the first image, on the scale that all depths have in common */
     uint32_t depths;     /* of unsigned samples of at most 16 bits: bit n for images of n bits. 0:
                           * others, which have one */
     bool deepest;        /* some images have the common depth */
+    bool only_mapped;    /* some images are not measured */
     TransferInput *input;
 } SharedGroup;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* shared_transfer.c: one transfer from all pages of many files, or one for each of their channels.
- * Records merge exactly and in any order, so the result depends neither on the order of the files
- * nor on the number of threads. */
+/* shared_transfer.c: one transfer from all pages of many files, or one for each of their channels
+ * and groups. Records merge exactly and in any order, so the result depends neither on the order of
+ * the files nor on the number of threads. */
 #include "batch/scheduler.h"
 
 #include "batch/job.h"
@@ -10,7 +10,9 @@
 #include "transform/group_transfer.h"
 #include "transform/undefined.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void jobs_forget_failed(Jobs *jobs)
 {
@@ -34,6 +36,17 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
         *jobs->failed[index] = *error;
     else
         atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
+}
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+/* The group of a job, as the keys of its images have it. */
+static const char *set_of(const Jobs *jobs, const ImgstatJob *job)
+{
+    return job->group || !jobs->grouped ? job->group : "";
 }
 
 /* Adds the record of an image to *record, on the scale of its group. */
@@ -60,11 +73,11 @@ static ImgstatResult measure_page(const SharedGroup *group, PageReader *reader,
 }
 
 /* Reads the selected page for the request, or adds its record to that of its group. */
-static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
-                               Record **records, ImgstatError *err)
+static ImgstatResult read_page(const Together *t, TransformWorker *worker, const char *set,
+                               Decoder *decoder, Record **records, ImgstatError *err)
 {
     Jobs *const jobs = t->jobs;
-    const GroupKey key = page_group_key(IMGSTAT_BY_ALL, &decoder->list, decoder->page.page);
+    const GroupKey key = page_group_key_of_set(set, &decoder->list, decoder->page.page);
     const TransferShape shape = shape_of_page(decoder);
     SharedGroups groups = jobs->groups; /* of the caller's own: finding writes */
     const SharedGroup *const group = shared_groups_find(&groups, &key);
@@ -99,7 +112,7 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
             continue;
         res = imgstat_file_page(file, chosen->page, NULL, err);
         if (res == IMGSTAT_OK)
-            res = read_page(t, worker, file->decoder, records, err);
+            res = read_page(t, worker, set_of(t->jobs, job), file->decoder, records, err);
     }
     imgstat_file_close(file);
     jobs_yield_memory(t->jobs, worker);
@@ -131,7 +144,7 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
     ImgstatResult res = IMGSTAT_OK;
     if (!records)
         res = error_memory(&error, n * sizeof(Record *), "records");
-    else if (!jobs->failed[index])
+    else if (!jobs->failed[index] && !jobs->job[index].only_mapped)
         res = read_file(&t, worker, index, records, &error);
     if (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
         destroy_records(records, n);
@@ -152,7 +165,8 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
 }
 
 /* Puts the images of a file into groups by their headers. Only a mismatch is an error. */
-static ImgstatResult check_file(Jobs *jobs, ImgstatFile *file, ImgstatError *err)
+static ImgstatResult check_file(Jobs *jobs, const ImgstatJob *job, ImgstatFile *file,
+                                ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
     for (uint32_t i = 0; i < file->n_chosen; i++) {
@@ -160,13 +174,48 @@ static ImgstatResult check_file(Jobs *jobs, ImgstatFile *file, ImgstatError *err
         if (!chosen->leads || imgstat_file_page(file, chosen->page, NULL, NULL) != IMGSTAT_OK ||
             page_is_mask(&decoder->page))
             continue;
-        const GroupKey key = page_group_key(IMGSTAT_BY_ALL, &decoder->list, chosen->page);
+        const GroupKey key = page_group_key_of_set(set_of(jobs, job), &decoder->list, chosen->page);
         TransferShape shape = shape_of_page(decoder);
         IMGSTAT_TRY(undefined_choose(&jobs->pipeline, decoder, &shape, err));
         IMGSTAT_TRY(shared_groups_add(&jobs->groups, &jobs->method, &key, &shape,
                                       decoder->source->name, err));
+        if (job->only_mapped)
+            shared_groups_find(&jobs->groups, &key)->only_mapped = true;
     }
     return IMGSTAT_OK;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A job whose group has no image that is measured has no transfer. */
+static ImgstatResult check_groups(Jobs *jobs, ImgstatError *err)
+{
+    if (!jobs->any_only_mapped)
+        return IMGSTAT_OK;
+    const char **const measured = malloc(jobs->n * sizeof *measured);
+    if (!measured)
+        return error_memory(err, jobs->n * sizeof *measured, "groups of files");
+    size_t n = 0;
+    for (size_t i = 0; i < jobs->n; i++)
+        if (!jobs->job[i].only_mapped)
+            measured[n++] = text_of(jobs->job[i].group);
+    qsort(measured, n, sizeof *measured, compare_texts);
+    for (size_t i = 0; n > 0 && i < jobs->n; i++) {
+        const ImgstatJob *const job = &jobs->job[i];
+        const char *const group = text_of(job->group);
+        ImgstatError error;
+        if (bsearch(&group, measured, n, sizeof *measured, compare_texts))
+            continue;
+        (void)!error_file(&error, IMGSTAT_ERR_ARG, job->input,
+                          "none of the files that are measured is of its group, \"%s\"", group);
+        note_failure(jobs, i, &error);
+    }
+    free(measured);
+    return n > 0 ? IMGSTAT_OK
+                 : error_set(err, IMGSTAT_ERR_ARG, "no file is measured for the transfer");
 }
 
 /* Sets aside what groups beyond the first hold until all files are written. */
@@ -204,6 +253,7 @@ static ImgstatResult create_inputs(Jobs *jobs, ImgstatError *err)
  * pipe is read once it is its turn, unless there is no other input. */
 static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 {
+    IMGSTAT_TRY(check_groups(jobs, err));
     for (int pipes = 0; pipes < 2 && jobs->groups.n == 0; pipes++)
         for (size_t i = 0; i < jobs->n && (pipes == 0 || jobs->groups.n == 0); i++) {
             ImgstatFile *file = NULL;
@@ -214,7 +264,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
                 note_failure(jobs, i, &error);
                 continue;
             }
-            const ImgstatResult res = check_file(jobs, file, err);
+            const ImgstatResult res = check_file(jobs, &jobs->job[i], file, err);
             imgstat_file_close(file);
             IMGSTAT_TRY(res);
             IMGSTAT_TRY(cancel_check(&jobs->cancel, err));
@@ -229,7 +279,9 @@ static ImgstatResult read_files(void *context, const ReadRequest *request, Imgst
     Together *const t = context;
     t->request = request;
     for (size_t i = 0; i < t->jobs->n; i++) {
-        if (!t->jobs->failed[i])
+        const ImgstatJob *const job = &t->jobs->job[i];
+        if (!t->jobs->failed[i] && !job->only_mapped &&
+            strcmp(text_of(job->group), text_of(t->only->key.set)) == 0)
             IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));
         report_measured(t->jobs, i + 1);
     }
@@ -267,8 +319,37 @@ static ImgstatResult make_transfers(Jobs *jobs, TransformWorker *worker, const S
     return IMGSTAT_OK;
 }
 
+static ImgstatResult none_measured(const GroupKey *key, ImgstatError *err)
+{
+    char number[40] = "images at no channel";
+    if (key->by == IMGSTAT_BY_CHANNEL)
+        snprintf(number, sizeof number, "channel %u", key->number);
+    return error_set(err, IMGSTAT_ERR_ARG, "none of the files for the transfer of %s was measured",
+                     key->name ? key->name : number);
+}
+
+/* Images that are only mapped must not get the transfer of another channel, because those that
+ * would have made theirs are missing. */
+static ImgstatResult check_measured(const Jobs *jobs, ImgstatError *err)
+{
+    const SharedGroup *const group = jobs->groups.group;
+    bool any = false;
+    for (size_t g = 0; g < jobs->groups.n; g++) {
+        any = any || group[g].input->record;
+        for (size_t i = 0; !group[g].input->record && i < jobs->groups.n; i++)
+            if (group[g].only_mapped && group[i].input->record &&
+                strcmp(text_of(group[g].key.set), text_of(group[i].key.set)) == 0)
+                return none_measured(&group[g].key, err);
+    }
+    return any || !jobs->any_only_mapped
+               ? IMGSTAT_OK
+               : error_set(err, IMGSTAT_ERR_ARG,
+                           "none of the files for the transfer could be measured");
+}
+
 static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
+    IMGSTAT_TRY(check_measured(jobs, err));
     Together t = {.jobs = jobs, .worker = worker};
     const FurtherReads reader = {.read = read_files,
                                  .context = &t,

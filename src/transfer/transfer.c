@@ -146,6 +146,7 @@ void transfer_destroy(Transfer *transfer)
         buffer_cache_release(transfer->knots);
         transfer_id_release(transfer->id);
         free((void *)(uintptr_t)transfer->channel.name);
+        free((void *)(uintptr_t)transfer->channel.group);
         free(transfer);
     }
 }

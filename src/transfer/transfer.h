@@ -61,12 +61,19 @@ TransferId *transfer_id_retain(TransferId *id);
 /* Accepts NULL. */
 void transfer_id_release(TransferId *id);
 
-/* The images of a set of transfers that one of them is for: those of a channel, over all files. */
+/* The images of a set of transfers that one of them is for: those of a channel, over all files or
+ * those of a group. */
 typedef struct TransferChannel {
-    bool known;       /* false: images that lie at no channel, or all images */
-    uint32_t c;       /* the place along the axis, where the channel has no name */
-    const char *name; /* NULL: none that no other channel of the file has */
+    bool known;        /* false: images that lie at no channel, or all images */
+    uint32_t c;        /* the place along the axis, where the channel has no name */
+    const char *name;  /* NULL: none that no other channel of the file has */
+    const char *group; /* of files; NULL: all of them, of an image none ("") */
 } TransferChannel;
+
+static inline bool transfer_group_same(const TransferChannel *a, const TransferChannel *b)
+{
+    return strcmp(a->group ? a->group : "", b->group ? b->group : "") == 0;
+}
 
 static inline bool transfer_channel_same(const TransferChannel *a, const TransferChannel *b)
 {
@@ -78,7 +85,7 @@ static inline bool transfer_channel_same(const TransferChannel *a, const Transfe
 /* A complete transfer does not change, but for what makes it part of a set. */
 typedef struct ImgstatTransfer {
     struct ImgstatTransfer *next; /* of its set; owned. NULL: it is the last, or alone */
-    TransferChannel channel;      /* that it is for; its name is owned */
+    TransferChannel channel;      /* that it is for; its texts are owned */
     TransferId *id;
     ImgstatTransform transform; /* recorded in saved transfers */
     ImgstatLike like;           /* recorded in saved transfers */
@@ -214,20 +221,24 @@ void transfer_destroy(Transfer *transfer);
  * One transfer for each channel and each depth; those of a channel lie behind each other. A set is
  * known by its first transfer. */
 
-/* Makes a transfer the last of a set (*set NULL: its first) for images of a channel, whose name is
- * copied. Takes over `add`, whatever the result. */
+/* Makes a transfer the last of a set (*set NULL: its first) for images of a channel, whose texts
+ * are copied. Takes over `add`, whatever the result. */
 ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChannel *channel,
                                ImgstatError *err);
 
-/* Finds the transfer of a set for images of a channel and a depth. Sets without channels, and
- * transfers that are alone, serve those of every channel. */
+/* Finds the transfer of a set for images of a channel and a depth. Of sets with groups of files
+ * those of the image's group count alone. Sets without channels, and transfers that are alone,
+ * serve those of every channel. */
 ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
                                 ImgstatSample sample, uint8_t bits, const Transfer **out,
                                 ImgstatError *err);
 
-/* Returns for how many channels a set has transfers; images at no channel count as one. *number:
- * NULL, or receives which of these `one` is for. */
+/* Returns for how many channels, of every group, a set has transfers; images at no channel count
+ * as one. *number: NULL, or receives which of these `one` is for. */
 uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_t *number);
+
+/* Whether any transfer of a set is for a group of files. */
+bool transfer_set_has_groups(const Transfer *set);
 
 /* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
 void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,

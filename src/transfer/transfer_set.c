@@ -13,9 +13,10 @@ ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChan
         last = &(*last)->next;
     add->channel = *channel;
     add->channel.name = channel->name ? strdup(channel->name) : NULL;
-    if (channel->name && !add->channel.name) {
+    add->channel.group = channel->group ? strdup(channel->group) : NULL;
+    if (!add->channel.name != !channel->name || !add->channel.group != !channel->group) {
         transfer_destroy(add);
-        return error_memory(err, strlen(channel->name) + 1, "the name of a channel");
+        return error_memory(err, 1, "the name of a channel or a group");
     }
     *last = add;
     return IMGSTAT_OK;
@@ -26,13 +27,41 @@ static uint8_t bits_of(ImgstatSample sample, uint8_t bits)
     return bits ? bits : (uint8_t)sample_bits(sample);
 }
 
-/* Whether any transfer of a set is for a channel. */
-static bool has_channels(const Transfer *set)
+bool transfer_set_has_groups(const Transfer *set)
 {
     for (; set; set = set->next)
-        if (set->channel.known)
+        if (set->channel.group)
             return true;
     return false;
+}
+
+/* Those transfers of a set that are for the group of an image. */
+typedef struct Part {
+    const TransferChannel *of; /* NULL: the set has no groups */
+} Part;
+
+static bool is_in(const Part *part, const Transfer *transfer)
+{
+    return !part->of || transfer_group_same(part->of, &transfer->channel);
+}
+
+/* Whether a part has several transfers, and any of them is for a channel. */
+static bool has_channels(const Part *part, const Transfer *set)
+{
+    unsigned n = 0;
+    bool known = false;
+    for (; set; set = set->next)
+        if (is_in(part, set)) {
+            n++;
+            known = known || set->channel.known;
+        }
+    return n > 1 && known;
+}
+
+static ImgstatResult no_group(const TransferChannel *channel, ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_ARG, "none of the transfers is for the group \"%s\"",
+                     channel->group ? channel->group : "");
 }
 
 static ImgstatResult no_channel(const TransferChannel *channel, ImgstatError *err)
@@ -52,10 +81,15 @@ ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *chan
                                 ImgstatSample sample, uint8_t bits, const Transfer **out,
                                 ImgstatError *err)
 {
-    const bool by_channel = set->next && has_channels(set);
+    const Part part = {.of = transfer_set_has_groups(set) ? channel : NULL};
+    const bool by_channel = has_channels(&part, set);
     const Transfer *found = NULL, *other = NULL;
+    bool any = false;
     bits = bits_of(sample, bits);
     for (const Transfer *t = set; t; t = t->next) {
+        if (!is_in(&part, t))
+            continue;
+        any = true;
         if (by_channel && !transfer_channel_same(&t->channel, channel))
             continue;
         const uint8_t depth = bits_of(t->from, t->from_bits);
@@ -65,7 +99,9 @@ ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *chan
             found = t;
     }
     *out = found ? found : other; /* that it does not fit is for transfer_check_image to say */
-    return *out ? IMGSTAT_OK : no_channel(channel, err);
+    if (*out)
+        return IMGSTAT_OK;
+    return any ? no_channel(channel, err) : no_group(channel, err);
 }
 
 uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_t *number)
@@ -73,7 +109,8 @@ uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_
     uint32_t n = 0;
     const Transfer *before = NULL;
     for (const Transfer *t = set; t; before = t, t = t->next) {
-        n += !before || !transfer_channel_same(&before->channel, &t->channel);
+        n += !before || !transfer_channel_same(&before->channel, &t->channel) ||
+             !transfer_group_same(&before->channel, &t->channel);
         if (number && t == one)
             *number = n - 1;
     }

@@ -176,6 +176,7 @@ typedef struct Run {
     const Pipeline *pipeline;
     TransformWorker *worker;
     ImgstatFile *file;
+    const char *set; /* of files that this is one of; NULL: none */
     Encoder *encoder;
     PageGroups groups;
     uint32_t *group;     /* of each page of the file that is chosen */
@@ -320,7 +321,7 @@ static ImgstatResult find_transfer(const Run *run, uint32_t leader, Pipeline *pi
                                    PageOutput *output, ImgstatError *err)
 {
     const Decoder *const decoder = run->file->decoder;
-    const GroupKey key = page_group_key(IMGSTAT_BY_ALL, &decoder->list, leader);
+    const GroupKey key = page_group_key_of_set(run->set, &decoder->list, leader);
     const TransferChannel channel = transfer_channel_of(&key);
     const Transfer *const set = pipeline->transfer;
     IMGSTAT_TRY(transfer_set_find(set, &channel, decoder->page.sample, decoder->page.bits,
@@ -425,8 +426,12 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
                                const ImgstatJob *job, Encoder *encoder, Transfer **made,
                                ImgstatError *err)
 {
-    Run run = {
-        .pipeline = pipeline, .worker = worker, .file = file, .encoder = encoder, .made = made};
+    Run run = {.pipeline = pipeline,
+               .worker = worker,
+               .file = file,
+               .set = job->group,
+               .encoder = encoder,
+               .made = made};
     ImgstatResult res = run_init(&run, err);
     if (res == IMGSTAT_OK && !job->pages)
         warn_of_thumbnails(&run);

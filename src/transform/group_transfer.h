@@ -10,8 +10,10 @@
 static inline TransferChannel transfer_channel_of(const GroupKey *key)
 {
     const bool known = key->by == IMGSTAT_BY_CHANNEL;
-    return (TransferChannel){
-        .known = known, .c = known ? key->number : 0, .name = known ? key->name : NULL};
+    return (TransferChannel){.known = known,
+                             .c = known ? key->number : 0,
+                             .name = known ? key->name : NULL,
+                             .group = key->set};
 }
 
 /* Returns by what the images of a file are grouped that get transfers of a pipeline. */

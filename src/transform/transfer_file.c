@@ -19,6 +19,9 @@ ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char 
                                     ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(transfer && path, __func__, err));
+    if (transfer_set_has_groups(transfer))
+        return error_file(err, IMGSTAT_ERR_ARG, path,
+                          "not written: a saved transfer knows no groups of files");
     char *const text = transfer_to_json(transfer, err);
     if (!text)
         return IMGSTAT_ERR_MEMORY;

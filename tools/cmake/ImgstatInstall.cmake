@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where. --component: runtime, cuda, development or docs alone; --strip: without symbols.
+# What `cmake --install` puts where. --component: runtime, cuda, mpi, development or docs alone; --strip: without symbols.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS imgstat_shared EXPORT imgstatTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS imgstat_static EXPORT imgstatTargets ARCHIVE COMPONENT development)
 install(TARGETS imgstat RUNTIME COMPONENT runtime)
+if(TARGET imgstat-mpi)
+  install(TARGETS imgstat-mpi RUNTIME COMPONENT mpi)
+endif()
 if(TARGET imgstat_cuda)
   install(TARGETS imgstat_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/imgstat COMPONENT cuda)
 endif()

@@ -115,7 +115,7 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
     size_t n = window->n;
     if (o->plot == NULL)
         return true;
-    for (; n > 1 && inputs_next_one(inputs, &more, NULL); n++)
+    for (; n > 1 && inputs_next_one(inputs, &more); n++)
         input_release(&more);
     if (n > 1)
         fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, n);

@@ -193,12 +193,13 @@ static ImgstatResult find_pages(Info *info, const char *named, ImgstatError *err
 static bool describe_file(const Options *o, const Input *input, bool *listed)
 {
     Info info = {.options = o, .path = input->path, .follows = *listed};
+    const ImgstatJob job = input_job(input);
     const ImgstatOpen open = {.limits = o->limits, .warn = on_warning, .warn_context = &info};
     ImgstatError error = {.code = IMGSTAT_ERR_IO};
     if (input->problem != NULL) {
         snprintf(error.message, sizeof error.message, "%s", input->problem);
         report_error(&info, NULL, &error);
-    } else if (imgstat_file_open(input->path, &open, &info.file, &error) != IMGSTAT_OK ||
+    } else if (input_open(&job, &open, &info.file, &error) != IMGSTAT_OK ||
                find_pages(&info, input->pages, &error) != IMGSTAT_OK) {
         report_error(&info, NULL, &error);
     } else {
@@ -217,7 +218,7 @@ static void work(PartRun *run)
 {
     Input input;
     bool listed = false;
-    while (inputs_next_one(run->inputs, &input, NULL)) {
+    while (inputs_next_one(run->inputs, &input)) {
         const bool good = describe_file(run->options, &input, &listed);
         run->done += good;
         run->failed += !good;

@@ -9,6 +9,7 @@
 #include "shard_text.h"
 #include "status.h"
 #include "text.h"
+#include "transfer_groups.h"
 #include "transform_report.h"
 
 #include <stdio.h>
@@ -28,11 +29,11 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
                              bool *misfit, ImgstatError *error)
 {
     *misfit = false;
-    if (!input_is_file(job->input))
+    if (!input_is_readable_again(job))
         return IMGSTAT_OK;
     ImgstatFile *file = NULL;
     const ImgstatOpen open = {.limits = o->limits, .salvage = o->salvage};
-    ImgstatResult result = imgstat_file_open(job->input, &open, &file, error);
+    ImgstatResult result = input_open(job, &open, &file, error);
     const uint32_t all = file != NULL ? imgstat_file_pages(file) : 0;
     uint32_t *const pages = text_alloc((all + (size_t)1) * sizeof *pages), n = 0;
     if (result == IMGSTAT_OK)
@@ -241,7 +242,7 @@ static void run_command(PartRun *part, const InputList *inputs)
     const char *const output = o->transform.output;
     if ((output == NULL || strcmp(output, "-") != 0) && !o->transform.dry_run)
         status_outlive_readers();
-    if (!outputs_plan(o, inputs, &outputs)) {
+    if (!outputs_plan(o, inputs, &outputs) || !transfer_groups_set(o, &outputs)) {
         status_raise(STATUS_USAGE);
     } else if (check_saving(o, inputs, &outputs)) {
         for (size_t i = 0; i < inputs->n; i++)

@@ -106,6 +106,7 @@ static void put_input(FILE *out, CommandInput input)
                                 "pages of FILE, such as 0,3-5,\ncounted from 0, or 2.1 in a "
                                 "SubIFD.\n",
           out);
+    fputs("FILE.tar means the images in it, FILE.tar/NAME one of them.\n", out);
     fputs("Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
           "130 interrupted.\n\n",
           out);

@@ -82,20 +82,12 @@ static const ImgstatInput *input_of_problem(InputJobs *jobs, const Input *input)
     return &problem->input;
 }
 
-/* The first parenthesised part of the match, or the match. */
 static const char *group_of(InputJobs *jobs, const char *name)
 {
-    regmatch_t match[2];
     free(jobs->group);
-    jobs->group = NULL;
-    if (regexec(&jobs->options->group, name, 2, match, 0) != 0) {
-        if (!jobs->again && jobs->unmatched++ == 0)
-            jobs->unmatched_name = text_copy(name);
-        return NULL;
-    }
-    const regmatch_t *const part = match[1].rm_so >= 0 ? &match[1] : &match[0];
-    jobs->group = text_copy(name + part->rm_so);
-    jobs->group[part->rm_eo - part->rm_so] = '\0';
+    jobs->group = group_name_of(&jobs->options->group, name);
+    if (jobs->group == NULL && !jobs->again && jobs->unmatched++ == 0)
+        jobs->unmatched_name = text_copy(name);
     return jobs->group;
 }
 
@@ -110,7 +102,7 @@ bool input_jobs_next(InputJobs *jobs, ImgstatJob *out)
     *out = input_job(input);
     if (input->problem != NULL)
         out->source = input_of_problem(jobs, input);
-    if (jobs->options->group_text != NULL)
+    if (jobs->options->group.text != NULL)
         out->group = group_of(jobs, input->path);
     return true;
 }

@@ -9,6 +9,7 @@
 #include "text.h"
 #include "walk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +26,11 @@ struct InputStream {
     Walk *walk;        /* of the directory that is walked; NULL: none */
     char *directory;   /* its name, and how many inputs it gave */
     size_t found;
-    bool walked; /* a directory came */
+    Tar *tar;          /* that is listed; NULL: none */
+    Input archive;     /* as it was named */
+    size_t tar_length; /* of its path; the rest of the name is the member that is wanted */
+    size_t members;    /* that it gave */
+    bool walked;       /* a directory or an archive came */
     bool ended;
     uint64_t before; /* weight of what came before the next input */
     size_t given;    /* inputs */
@@ -70,7 +75,21 @@ bool input_is_file(const char *path)
 
 ImgstatJob input_job(const Input *input)
 {
-    return (ImgstatJob){.input = input->path, .pages = input->pages};
+    return (ImgstatJob){.input = input->path,
+                        .pages = input->pages,
+                        .source = input->member != NULL ? tar_member_input(input->member) : NULL};
+}
+
+ImgstatResult input_open(const ImgstatJob *job, const ImgstatOpen *how, ImgstatFile **out,
+                         ImgstatError *err)
+{
+    return job->source != NULL ? imgstat_file_open_input(job->input, job->source, how, out, err)
+                               : imgstat_file_open(job->input, how, out, err);
+}
+
+bool input_is_readable_again(const ImgstatJob *job)
+{
+    return job->source != NULL || input_is_file(job->input);
 }
 
 /* ---- One after another ----------------------------------------------------------------------- */
@@ -173,20 +192,19 @@ static uint64_t weight_of(const Input *input)
     return INPUT_WEIGHT + (known ? (uint64_t)info.st_size : 0);
 }
 
-/* The part that an input is of, counted from 1. */
-static uint32_t part_of(const InputPart *part, uint64_t before)
+uint32_t input_part_of(const InputPart *part, uint64_t before)
 {
     const uint64_t at =
         part->weight > 0 ? (uint64_t)((unsigned __int128)before * part->parts / part->weight) : 0;
     return at < part->parts ? (uint32_t)at + 1 : part->parts; /* files may have grown meanwhile */
 }
 
-bool inputs_next_one(InputStream *stream, Input *out, uint64_t *weight)
+bool inputs_next_whole(InputStream *stream, Input *out, uint64_t *weight)
 {
     while (!stream->ended && next_of_all(stream, out)) {
         const bool parts = stream->part.parts > 0;
         const uint64_t own = parts || weight != NULL ? weight_of(out) : 0;
-        const uint32_t part = parts ? part_of(&stream->part, stream->before) : 0;
+        const uint32_t part = parts ? input_part_of(&stream->part, stream->before) : 0;
         stream->before += own;
         stream->ended = part > stream->part.part;
         if (part == stream->part.part) {
@@ -194,13 +212,99 @@ bool inputs_next_one(InputStream *stream, Input *out, uint64_t *weight)
                 out->pages = text_copy(stream->options->pages);
             if (weight != NULL)
                 *weight = own;
-            stream->given++;
             return true;
         }
         input_release(out);
     }
     stream->ended = true;
     return false;
+}
+
+/* ---- Archives -------------------------------------------------------------------------------- */
+
+/* "a.tar" and "b.png" are "a.tar/b.png". */
+static Input member_of(const InputStream *stream, const TarItem *item)
+{
+    const Input *const archive = &stream->archive;
+    const int length = (int)stream->tar_length;
+    const bool whole = archive->path[length] == '\0';
+    const size_t bytes = (size_t)length + strlen(item->name) + 2;
+    char *const path = text_alloc(bytes);
+    snprintf(path, bytes, "%.*s%s%s", length, archive->path, *item->name != '\0' ? "/" : "",
+             item->name);
+    Input input = input_of(path);
+    if (whole)
+        input.below = archive->below;
+    input.tar_length = whole && *item->name != '\0' ? (size_t)length : 0;
+    input.pages = archive->pages != NULL ? text_copy(archive->pages) : NULL;
+    input.problem = item->cause != NULL ? walk_problem(path, item->cause) : NULL;
+    input.member = item->member;
+    return input;
+}
+
+/* The next input of the archive that is listed; false: there is none. */
+static bool next_of_archive(InputStream *stream, Input *out)
+{
+    TarItem item;
+    const bool whole = stream->archive.path[stream->tar_length] == '\0';
+    const bool more = tar_next(stream->tar, &item);
+    const bool none = !more && stream->members == 0;
+    if (more) {
+        *out = member_of(stream, &item);
+        free(item.name);
+        free(item.cause);
+    } else if (none) {
+        *out = input_of(text_copy(stream->archive.path));
+        out->problem = walk_problem(out->path, whole ? "no image in this archive"
+                                                     : "no such member in this archive");
+    }
+    stream->members++;
+    if (!more) {
+        tar_close(stream->tar);
+        stream->tar = NULL;
+        input_release(&stream->archive);
+    }
+    return more || none;
+}
+
+/* Begins to list an input that is an archive, or the member of one. False: it is none, or has a
+ * problem. */
+static bool open_archive(InputStream *stream, Input *input)
+{
+    const size_t length = input->problem == NULL ? tar_length(input->path) : 0;
+    if (length == 0)
+        return false;
+    char *const path = text_copy(input->path), *cause = NULL;
+    const bool whole = path[length] == '\0';
+    path[length] = '\0';
+    stream->tar = tar_open(stream->options, path, whole ? NULL : path + length + 1, &cause);
+    if (cause != NULL)
+        input->problem = walk_problem(path, cause);
+    free(cause);
+    free(path);
+    if (stream->tar == NULL)
+        return false;
+    stream->archive = *input;
+    stream->tar_length = length;
+    stream->members = 0;
+    stream->walked = true;
+    return true;
+}
+
+bool inputs_next_one(InputStream *stream, Input *out)
+{
+    for (;;) {
+        if (stream->tar != NULL && next_of_archive(stream, out))
+            break;
+        if (stream->tar != NULL)
+            continue;
+        if (!inputs_next_whole(stream, out, NULL))
+            return false;
+        if (!open_archive(stream, out))
+            break;
+    }
+    stream->given++;
+    return true;
 }
 
 /* ---- Many ------------------------------------------------------------------------------------ */
@@ -225,7 +329,7 @@ static void fill(InputStream *stream, InputList *list, size_t most)
     for (size_t i = 0; i < list->n; i++)
         input_release(&list->items[i]);
     list->n = 0;
-    while (list->n < most && inputs_next_one(stream, &input, NULL))
+    while (list->n < most && inputs_next_one(stream, &input))
         add(list, &input);
 }
 
@@ -245,7 +349,7 @@ bool inputs_count(const InputStream *stream, size_t *n)
 {
     const Options *const o = stream->options;
     *n = stream->given;
-    if (stream->ended)
+    if (stream->ended && stream->tar == NULL)
         return true;
     *n += o->n_names - stream->next + o->n_list - stream->listed;
     return !stream->walked && stream->part.parts == 0;
@@ -263,6 +367,9 @@ void inputs_close(InputStream *stream)
     if (stream == NULL)
         return;
     walk_close(stream->walk);
+    if (stream->tar != NULL)
+        input_release(&stream->archive);
+    tar_close(stream->tar);
     name_reader_release(&stream->reader);
     free(stream->directory);
     free(stream);
@@ -273,6 +380,7 @@ void input_release(Input *input)
     free(input->path);
     free(input->pages);
     free(input->problem);
+    tar_member_release(input->member);
 }
 
 void inputs_release(InputList *list)

@@ -3,13 +3,15 @@
 #ifndef IMGSTAT_TOOLS_INPUTS_H
 #define IMGSTAT_TOOLS_INPUTS_H
 
-#include "options.h"
+#include "tar.h"
 
 typedef struct Input {
-    char *path;    /* owned; without the page */
-    size_t below;  /* where in path the name begins that an output folder mirrors */
-    char *problem; /* owned; NULL, or why this name leads to no file: a sentence naming it */
-    char *pages;   /* owned; as ImgstatJob has them */
+    char *path;        /* owned; without the page */
+    size_t below;      /* where in path the name begins that an output folder mirrors */
+    char *problem;     /* owned; NULL, or why this name leads to no file: a sentence naming it */
+    char *pages;       /* owned; as ImgstatJob has them */
+    TarMember *member; /* owned; NULL: a file; else "a.tar/b.png", and path is but a name */
+    size_t tar_length; /* of "a.tar" in path where an output folder mirrors the archive; else 0 */
 } Input;
 
 typedef struct InputList {
@@ -25,12 +27,18 @@ bool input_names_pages(const char *name, char **path, char **pages);
 bool input_has_one_page(const Input *input);
 /* Whether a path leads to a regular file: pipes and "-" can be read only once. */
 bool input_is_file(const char *path);
-/* The job of an input that leads to a file. Its texts are the input's. */
+/* The job of an input that leads to an image. What it points to is the input's. */
 ImgstatJob input_job(const Input *input);
+/* Opens the file or member of a job. */
+ImgstatResult input_open(const ImgstatJob *job, const ImgstatOpen *how, ImgstatFile **out,
+                         ImgstatError *err);
+/* Whether it can be opened more than once. */
+bool input_is_readable_again(const ImgstatJob *job);
 
 /* The inputs of a command, one window after another: what is held does not grow with their number,
  * but for what walk.h says of directories. Files, "file.tif[N]" (where no file has that very name),
- * "-", and directories: their .png and .tif files in order of their bytes, hidden ones left out. */
+ * "-", directories: their .png and .tif files in order of their bytes, hidden ones left out; tar
+ * archives: such files in the order in which they lie there, and "a.tar/b.png". */
 typedef struct InputStream InputStream;
 
 /* A part of the inputs: those before which between (part - 1) / parts and part / parts of the
@@ -40,6 +48,9 @@ typedef struct InputPart {
     uint64_t weight; /* of all inputs */
 } InputPart;
 
+/* The part that an input is of, counted from 1. before: the weight of those before it. */
+uint32_t input_part_of(const InputPart *part, uint64_t before);
+
 /* Reads nothing so far. warns: reports links to directories that are entered once. */
 InputStream *inputs_open(const Options *options, InputPart part, bool warns);
 /* Puts the next inputs, some thousand, in place of those of the window. False: none is left, and
@@ -47,9 +58,11 @@ InputStream *inputs_open(const Options *options, InputPart part, bool warns);
 bool inputs_next(InputStream *stream, InputList *window);
 /* Puts all inputs that are left into the list. */
 void inputs_collect(InputStream *stream, InputList *out);
-/* Gives one input, and its weight: the bytes of its file and INPUT_WEIGHT more. input_release
- * releases it. */
-bool inputs_next_one(InputStream *stream, Input *out, uint64_t *weight);
+/* Gives one input. input_release releases it. */
+bool inputs_next_one(InputStream *stream, Input *out);
+/* Gives one input, an archive as a whole, and its weight: the bytes of its file and INPUT_WEIGHT
+ * more. */
+bool inputs_next_whole(InputStream *stream, Input *out, uint64_t *weight);
 /* The number of inputs of the whole stream, as far as it is known: false where directories may
  * follow. */
 bool inputs_count(const InputStream *stream, size_t *n);

@@ -222,13 +222,8 @@ static void report_unmatched(const Run *run)
     const Options *const o = run->part->options;
     const char *first;
     const size_t n = input_jobs_unmatched(run->jobs, &first);
-    if (n == 0 || o->quiet)
-        return;
-    char *const name = text_display(first);
-    fprintf(stderr,
-            "%s: %zu of %zu names do not match '%s', such as %s: they are in the group \"\"\n",
-            o->command, n, run->begun, o->group_text, name);
-    free(name);
+    if (n > 0 && !o->quiet)
+        group_name_report(&o->group, o->command, n, run->begun, first);
 }
 
 static bool complain(Run *run, ImgstatResult result, const ImgstatError *error)

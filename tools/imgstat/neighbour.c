@@ -125,7 +125,8 @@ static bool is_done(void *context, const ImgstatDone *done)
 static bool job_agrees(const Options *o, const ImgstatJob *job, const ImgstatTransfer *transfer)
 {
     char *const again = name_beside(job->output);
-    const ImgstatJob other = {.input = job->input, .output = again, .pages = job->pages};
+    ImgstatJob other = *job;
+    other.output = again;
     bool written = false;
     ImgstatBatch batch = {.transfer = transfer,
                           .write = o->transform.write,
@@ -144,15 +145,25 @@ static bool job_agrees(const Options *o, const ImgstatJob *job, const ImgstatTra
     return agrees;
 }
 
-bool neighbour_agrees(const Options *o, const Outputs *outputs, const ImgstatTransfer *transfer)
+static int compare_groups(const void *a, const void *b)
+{
+    const ImgstatJob *const x = *(const ImgstatJob *const *)a, *const y =
+                                                                   *(const ImgstatJob *const *)b;
+    const int order = x->group != NULL ? strcmp(x->group, y->group) : 0;
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Compares one output of n jobs of one group, unless all exist. */
+static bool group_agrees(const Options *o, const ImgstatJob *const *jobs, size_t n,
+                         const ImgstatTransfer *transfer)
 {
     const ImgstatJob *done = NULL;
     bool any_left = false;
-    for (size_t i = 0; i < outputs->n; i++)
-        if (!transform_is_skipped(&o->transform, &outputs->jobs[i]))
+    for (size_t i = 0; i < n; i++)
+        if (!transform_is_skipped(&o->transform, jobs[i]))
             any_left = true;
         else if (done == NULL)
-            done = &outputs->jobs[i];
+            done = jobs[i];
     if (!any_left)
         return true;
     if (!saved_agrees(o, transfer))
@@ -165,4 +176,21 @@ bool neighbour_agrees(const Options *o, const Outputs *outputs, const ImgstatTra
                 "--force writes all anew",
                 done->output);
     return false;
+}
+
+bool neighbour_agrees(const Options *o, const Outputs *outputs, const ImgstatTransfer *transfer)
+{
+    const ImgstatJob **const jobs = text_alloc((outputs->n + 1) * sizeof *jobs);
+    bool agrees = true;
+    for (size_t i = 0; i < outputs->n; i++)
+        jobs[i] = &outputs->jobs[i];
+    qsort(jobs, outputs->n, sizeof *jobs, compare_groups);
+    for (size_t i = 0, end; agrees && i < outputs->n; i = end) {
+        for (end = i + 1; end < outputs->n; end++)
+            if (jobs[i]->group != NULL && strcmp(jobs[i]->group, jobs[end]->group) != 0)
+                break;
+        agrees = group_agrees(o, jobs + i, end - i, transfer);
+    }
+    free(jobs);
+    return agrees;
 }

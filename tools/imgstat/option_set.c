@@ -278,38 +278,33 @@ bool set_clip_limit(const char *command, const char *text, Options *o)
     return true;
 }
 
-/* ---- Data sets --------------------------------------------------------------------------------
+/* ---- Groups -----------------------------------------------------------------------------------
  */
 
-static void forget_group(Options *o)
+/* "page", "channel", "file", "all", or "group=REGEX", which is all of each group. */
+static bool set_grouping(const char *command, const char *option, const char *text, Options *o,
+                         ImgstatGrouping *by)
 {
-    if (o->group_text != NULL)
-        regfree(&o->group);
-    o->group_text = NULL;
+    static const char group[] = "group=";
+    unsigned place;
+    group_name_release(&o->group);
+    *by = IMGSTAT_BY_ALL;
+    if (strncmp(text, group, strlen(group)) == 0)
+        return group_name_read(command, option, text + strlen(group), &o->group);
+    if (!value_word(command, option, text, "page channel file all group=REGEX", &place))
+        return false;
+    *by = (ImgstatGrouping)(IMGSTAT_BY_PAGE + place);
+    return true;
 }
 
 bool set_by(const char *command, const char *text, Options *o)
 {
-    static const char group[] = "group=";
-    unsigned place;
-    forget_group(o);
-    o->by = IMGSTAT_BY_ALL;
-    if (strncmp(text, group, strlen(group)) != 0) {
-        if (!value_word(command, "--by", text, "page channel file all group=REGEX", &place))
-            return false;
-        o->by = (ImgstatGrouping)(IMGSTAT_BY_PAGE + place);
-        return true;
-    }
-    text += strlen(group);
-    const int code = *text != '\0' ? regcomp(&o->group, text, REG_EXTENDED) : REG_BADPAT;
-    if (code == 0) {
-        o->group_text = text;
-        return true;
-    }
-    char cause[200] = "it is empty";
-    if (*text != '\0')
-        regerror(code, NULL, cause, sizeof cause);
-    return usage_error(command, "--by group=%s: no regular expression: %s", text, cause);
+    return set_grouping(command, "--by", text, o, &o->by);
+}
+
+bool set_together(const char *command, const char *text, Options *o)
+{
+    return set_grouping(command, "--together", text, o, &o->transform.together);
 }
 
 /* ---- Pixels that do not count ------------------------------------------------------------------

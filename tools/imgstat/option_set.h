@@ -21,6 +21,7 @@ bool set_exclude(const char *command, const char *text, Options *options);
 
 bool set_by(const char *command, const char *text, Options *options);
 bool set_save_record(const char *command, const char *text, Options *options);
+bool set_together(const char *command, const char *text, Options *options);
 
 bool set_mask(const char *command, const char *text, Options *options);
 bool set_nodata(const char *command, const char *text, Options *options);

@@ -167,14 +167,24 @@ const Option option_table[] = {
      .help = "Use the formula of opencv, skimage, imagemagick, imagej, imagej-classic, pillow "
              "or vips",
      .otherwise = "imgstat's own"},
-    {.name = "together", .argument = "WHAT", .implied = "all", .type = OPTION_CHOICE,
-     .target = PLACE(transform.together), .words = "page channel file all",
-     .least = IMGSTAT_BY_PAGE, .commands = MAKING, .group = GROUP_MAPPING,
+    {.name = "together", .argument = "WHAT", .implied = "all", .type = OPTION_CALL,
+     .set = set_together, .words = "page channel file all group=", .commands = MAKING,
+     .group = GROUP_MAPPING,
      .help = "Make one transfer from several images, which are read twice: page: from each page; "
              "channel: from all pages of a channel of a file; file: from all images of a file; all: "
              "from all images of all files, of each channel where files declare axes, also without "
-             "=WHAT",
-     .otherwise = "channel where a file declares axes, else page"},
+             "=WHAT; group=REGEX: the same from files whose name has the same part in the first "
+             "parentheses of REGEX, or the same match",
+     .otherwise = "channel where a file declares axes, else page",
+     .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
+             "\"\"."},
+    {.name = "only", .argument = "LIST", .type = OPTION_TEXT, .target = PLACE(transform.only),
+     .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
+     .help = "With --together all or group: make the transfers from the inputs alone that the file "
+             "LIST names, and write all",
+     .more = "LIST has names or patterns such as *_ctrl.tif, one a line, or ended by NUL bytes. "
+             "Those with a slash are compared with the whole name as it was given, others with "
+             "its last part."},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Write the transfer of one page, or with --together of all channels and depths, as JSON "

@@ -6,6 +6,7 @@
 #include "nearest.h"
 #include "option_table.h"
 #include "option_value.h"
+#include "shard_team.h"
 #include "text.h"
 
 #include <getopt.h>
@@ -307,6 +308,11 @@ static bool check_outputs(const char *name, const Options *o)
         (is_standard_output(t->output) || is_standard_output(t->save_transfer)))
         return usage_error(name, "--json prints to standard output: -o and --save-transfer must "
                                  "name files");
+    if (t->save_transfer != NULL && o->group.text != NULL)
+        return usage_error(name, "--together group makes a transfer for each group, and "
+                                 "--save-transfer saves one: name the files of one group");
+    if (t->only != NULL && t->together != IMGSTAT_BY_ALL)
+        return usage_error(name, "--only is for --together all and --together group");
     if (t->output == NULL && measures)
         return true;
     if (t->output == NULL && t->save_transfer != NULL && !t->dry_run)
@@ -354,15 +360,22 @@ static bool check_shards(const char *name, Command command, Options *o)
     TransformOptions *const t = &o->transform;
     if (o->state != NULL && *o->state == '\0')
         return usage_error(name, "--state names a folder: an empty name is none");
-    if (o->shards > 0 && o->shard == 0 && o->state == NULL)
+    if (shard_team != NULL && o->shard > 0)
+        return usage_error(name, "the members of a job do all shards: --shard is for one process");
+    if (shard_team == NULL && o->shards > 0 && o->shard == 0 && o->state == NULL)
         return usage_error(name, "--shards needs --state, the folder that keeps what is done");
     if (o->state != NULL && o->shards == 0)
         return usage_error(name, "--state needs --shards N, or --shard K/N for one of them");
+    if (o->shards == 0 && shard_team != NULL)
+        o->shards = shard_team_shards();
     if (o->shards == 0)
         return true;
     for (size_t i = 0; i < o->n_names; i++)
         if (option_is_standard_input(o->names[i]))
             return usage_error(name, "standard input cannot be in shards");
+    if (shard_team != NULL && command_table[command].input == INPUT_READ && o->by == IMGSTAT_BY_ALL)
+        return usage_error(name, "the members of a job make no one result of all shards so far: "
+                                 "save records of parts by --shard K/N, and merge them");
     if (command_table[command].input == INPUT_READ)
         return o->style != OUTPUT_PEOPLE || usage_error(name, "shards need --json%s",
                                                         command == COMMAND_INFO ? "" : " or --csv");
@@ -389,6 +402,9 @@ static bool check_together(Command command, const char *name, Options *o)
     }
     if (apply && o->transform.transfer == NULL)
         return usage_error(name, "name the transfer, and at least one file or directory");
+    if (shard_team != NULL && o->files0_from != NULL && strcmp(o->files0_from, "-") == 0)
+        return usage_error(name, "the members of a job share no standard input: --files0-from "
+                                 "needs a file");
     if (o->files0_from != NULL && !name_list_open(o))
         return false;
     if (!check_standard_input(name, apply, o))
@@ -447,8 +463,7 @@ ImgstatOpen options_open(const Options *options)
 
 void options_release(Options *options)
 {
-    if (options->group_text != NULL)
-        regfree(&options->group);
+    group_name_release(&options->group);
     free(options->mask);
     free(options->mask_page);
     for (size_t i = 0; i < options->n_percentiles; i++)

@@ -3,9 +3,9 @@
 #ifndef IMGSTAT_TOOLS_OPTIONS_H
 #define IMGSTAT_TOOLS_OPTIONS_H
 
+#include "group_name.h"
 #include "imgstat.h"
 
-#include <regex.h>
 #include <sys/types.h>
 
 typedef enum OutputStyle {
@@ -37,6 +37,7 @@ typedef struct TransformOptions {
     const char *output;        /* file, folder or "-" */
     ImgstatWrite write;
     ImgstatGrouping together;
+    const char *only; /* the list of those that are measured; NULL: all */
     bool skip_existing, dry_run;
     LevelsWanted levels;
     uint64_t memory;
@@ -75,6 +76,8 @@ typedef struct Options {
     bool has_nodata;
     ImgstatValue nodata;
 
+    GroupName group; /* of --by and --together group=REGEX */
+
     const char *device; /* "auto" or what imgstat_device_open takes */
     unsigned jobs;      /* threads in all; 0 for as many as the process may run on */
 
@@ -87,8 +90,6 @@ typedef struct Options {
     double lo, hi;
     bool mode, histogram, cdf, shape, levels;
     ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
-    const char *group_text;  /* of --by group=REGEX; NULL: none */
-    regex_t group;           /* the same; owned where there is one */
     const char *save_record; /* NULL for none */
     unsigned ddof;
 

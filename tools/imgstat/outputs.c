@@ -35,7 +35,8 @@ static bool goes_to_folder(const Options *o, const InputList *inputs)
 {
     const char *const output = o->transform.output;
     const size_t length = strlen(output);
-    if (inputs->n > 1 || o->files0_from != NULL || o->shards > 0 || is_directory(output) ||
+    if (inputs->n > 1 || (inputs->n == 1 && inputs->items[0].tar_length > 0) ||
+        o->files0_from != NULL || o->shards > 0 || is_directory(output) ||
         (length > 0 && output[length - 1] == '/'))
         return true;
     return o->n_names == 1 && is_directory(o->names[0]);
@@ -64,7 +65,11 @@ static bool has_other_ending(const char *output)
 
 static char *path_in_folder(const TransformOptions *t, const Input *input)
 {
-    const char *const name = input->path + input->below, *const folder = t->output;
+    char *const all = text_copy(input->path + input->below); /* "a.tar/b.png" becomes "a/b.png" */
+    const size_t stem = input->tar_length > input->below ? input->tar_length - input->below : 0;
+    if (stem > 0)
+        memmove(all + stem - strlen(".tar"), all + stem, strlen(all + stem) + 1);
+    const char *const name = all, *const folder = t->output;
     const size_t folder_length = strlen(folder);
     const char *const slash = folder_length > 0 && folder[folder_length - 1] == '/' ? "" : "/";
     const char *ending = "";
@@ -76,6 +81,7 @@ static char *path_in_folder(const TransformOptions *t, const Input *input)
     const size_t bytes = folder_length + length + strlen(ending) + 2;
     char *const path = text_alloc(bytes);
     snprintf(path, bytes, "%s%s%.*s%s", folder, slash, (int)length, name, ending);
+    free(all);
     return path;
 }
 
@@ -360,6 +366,9 @@ void outputs_release(Outputs *outputs)
 {
     for (size_t i = 0; i < outputs->n; i++)
         free(outputs->paths[i]);
+    for (size_t i = 0; outputs->groups != NULL && i < outputs->n; i++)
+        free(outputs->groups[i]);
+    free(outputs->groups);
     free(outputs->paths);
     free(outputs->jobs);
     *outputs = (Outputs){.n = 0};

@@ -8,7 +8,8 @@
 typedef struct Outputs {
     ImgstatJob *jobs; /* of the inputs that are files */
     size_t n;
-    char **paths; /* owned; what the jobs point to */
+    char **paths;  /* owned; what the jobs point to */
+    char **groups; /* the same, of the jobs; NULL: none */
 } Outputs;
 
 /* Before inputs_collect: an output folder inside an input folder is not walked. */

@@ -37,7 +37,7 @@ static void weigh(ShardSet *set)
     XXH3_128bits_reset(state);
     InputStream *const inputs = inputs_open(set->options, (InputPart){0}, true);
     Input input;
-    for (uint64_t weight; inputs_next_one(inputs, &input, &weight); set->inputs++) {
+    for (uint64_t weight; inputs_next_whole(inputs, &input, &weight); set->inputs++) {
         set->weight += weight;
         XXH3_128bits_update(state, input.path, strlen(input.path) + 1);
         if (input.pages != NULL)

@@ -5,6 +5,7 @@
 #endif
 #include "shard_text.h"
 #include "progress.h"
+#include "shard_team.h"
 #include "status.h"
 #include "text.h"
 
@@ -64,7 +65,7 @@ static XXH3_state_t *hash_create(void)
     return hash;
 }
 
-static bool write_kept(const char *path, const Kept *kept, FILE *const texts[N_TEXTS])
+static bool write_kept(FILE *out, const Kept *kept, FILE *const texts[N_TEXTS])
 {
     char header[HEADER_BYTES];
     const int n = snprintf(header, sizeof header,
@@ -73,8 +74,7 @@ static bool write_kept(const char *path, const Kept *kept, FILE *const texts[N_T
                            magic, kept->done, kept->failed, kept->skipped, kept->status,
                            kept->bytes[OUT], kept->bytes[ERR], kept->bytes[OUTPUTS]);
     XXH3_state_t *const hash = hash_create();
-    FILE *const out = fopen(path, "wbe");
-    bool good = out != NULL && fwrite(header, 1, (size_t)n, out) == (size_t)n;
+    bool good = fwrite(header, 1, (size_t)n, out) == (size_t)n;
     XXH3_64bits_update(hash, header, (size_t)n);
     for (int i = 0; good && i < N_TEXTS; i++) {
         rewind(texts[i]);
@@ -82,9 +82,8 @@ static bool write_kept(const char *path, const Kept *kept, FILE *const texts[N_T
     }
     if (good)
         good = fprintf(out, "%016" PRIx64 "\n", (uint64_t)XXH3_64bits_digest(hash)) == HASH_LINE;
-    good = (out == NULL || fclose(out) == 0) && good;
     XXH3_freeState(hash);
-    return good;
+    return good && fflush(out) == 0;
 }
 
 /* Reads the two lines; the texts are next. */
@@ -128,15 +127,12 @@ static bool check(void *context, const ShardSet *set, uint32_t shard, const char
 }
 
 /* Prints what was captured; adds up what became of it. */
-static bool print_kept(const char *path, PartRun *sum)
+static bool print_kept(FILE *in, PartRun *sum)
 {
     Kept kept;
-    FILE *const in = fopen(path, "rbe");
     const bool good = in != NULL && read_header(in, &kept, NULL) &&
                       copy(in, kept.bytes[OUT], stdout, NULL) &&
                       (status_flush_stdout(), copy(in, kept.bytes[ERR], stderr, NULL));
-    if (in != NULL)
-        fclose(in);
     if (good) {
         sum->done += kept.done;
         sum->failed += kept.failed;
@@ -173,10 +169,10 @@ static void end_capture(int saved[2])
         }
 }
 
-static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
-                      const char *path)
+/* Does a shard and writes what is kept of it. */
+static bool run_shard_to(const Work *command, const ShardSet *set, uint32_t shard,
+                         InputStream *inputs, FILE *out)
 {
-    const Work *const command = context;
     FILE *texts[N_TEXTS] = {NULL};
     int saved[2] = {-1, -1};
     Kept kept = {0};
@@ -209,9 +205,11 @@ static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputS
         (void)copy(texts[ERR], kept.bytes[ERR], stderr, NULL);
         status_raise(kept.status > STATUS_OK ? kept.status : STATUS_FAILED);
     }
-    if (!good || (complete && !write_kept(path, &kept, texts))) {
-        fprintf(stderr, "%s: %s: shard %u cannot be kept: %s\n", set->options->command,
-                set->options->state, (unsigned)shard, strerror(good ? errno : cause));
+    if (!good || (complete && !write_kept(out, &kept, texts))) {
+        fprintf(stderr, "%s: shard %u cannot be kept%s%s: %s\n", set->options->command,
+                (unsigned)shard, set->options->state != NULL ? " in " : "",
+                set->options->state != NULL ? set->options->state : "",
+                strerror(good ? errno : cause));
         status_raise(STATUS_FAILED);
         good = false;
     }
@@ -219,6 +217,20 @@ static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputS
         if (texts[i] != NULL)
             fclose(texts[i]);
     return good && complete;
+}
+
+static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
+                      const char *path)
+{
+    FILE *const out = fopen(path, "wbe");
+    if (out == NULL) {
+        fprintf(stderr, "%s: %s: cannot be written: %s\n", set->options->command, path,
+                strerror(errno));
+        status_raise(STATUS_FAILED);
+        return false;
+    }
+    const bool good = run_shard_to(context, set, shard, inputs, out);
+    return fclose(out) == 0 && good;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -234,13 +246,18 @@ static void print_sum(const PartRun *sum, const char *done)
     fputc('\n', stderr);
 }
 
+static ShardWork work_of(const Options *o, const Work *command)
+{
+    return (ShardWork){.ending = o->transform.output != NULL ? "done" : "out",
+                       .context = (void *)command,
+                       .run = run_shard,
+                       .check = check};
+}
+
 static void run_all(const ShardSet *set, const Work *command, const char *done)
 {
     const Options *const o = set->options;
-    const ShardWork work = {.ending = o->transform.output != NULL ? "done" : "out",
-                            .context = (void *)command,
-                            .run = run_shard,
-                            .check = check};
+    const ShardWork work = work_of(o, command);
     PartRun sum = {.options = o};
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
     for (uint32_t k = 1; k <= set->n && status_interrupted() == 0; k++) {
@@ -250,10 +267,13 @@ static void run_all(const ShardSet *set, const Work *command, const char *done)
             break; /* what stopped it stops the next one as well */
         progress_clear(&progress);
         char *const path = shard_path(set, k, work.ending);
-        if (!print_kept(path, &sum)) {
+        FILE *const kept = fopen(path, "rbe");
+        if (!print_kept(kept, &sum)) {
             fprintf(stderr, "%s: %s: cannot be read any more\n", o->command, path);
             status_raise(STATUS_FAILED);
         }
+        if (kept != NULL)
+            fclose(kept);
         free(path);
         progress_show(&progress, k, set->n);
     }
@@ -261,9 +281,87 @@ static void run_all(const ShardSet *set, const Work *command, const char *done)
     print_sum(&sum, done);
 }
 
+/* ---- Several processes ----------------------------------------------------------------------- */
+
+/* Does a shard and brings what is kept of it to the leader. */
+static bool do_and_deliver(const ShardSet *set, uint32_t shard, const Work *command)
+{
+    const Options *const o = set->options;
+    const ShardWork work = work_of(o, command);
+    FILE *kept = NULL;
+    bool good;
+    if (o->state != NULL) {
+        char *const path = shard_path(set, shard, work.ending);
+        good = shard_run(set, shard, &work) != SHARD_FAILED;
+        kept = good ? fopen(path, "rbe") : NULL;
+        free(path);
+    } else {
+        kept = tmpfile();
+        InputStream *const inputs = kept != NULL ? shard_inputs(set, shard) : NULL;
+        good = kept == NULL || run_shard_to(command, set, shard, inputs, kept);
+        inputs_close(inputs);
+    }
+    if (good && kept == NULL)
+        fprintf(stderr, "%s: shard %u cannot be kept: %s\n", o->command, (unsigned)shard,
+                strerror(errno));
+    good = good && kept != NULL;
+    if (good)
+        shard_team->deliver(shard_team->context, shard, kept);
+    if (kept != NULL)
+        fclose(kept);
+    return good;
+}
+
+/* The leader prints the shards that are here, in their order. */
+static void print_delivered(const ShardSet *set, PartRun *sum, uint32_t *printed, bool waits)
+{
+    for (FILE *kept; *printed < set->n &&
+                     (kept = shard_team->collect(shard_team->context, *printed + 1, waits));) {
+        if (!print_kept(kept, sum)) {
+            fprintf(stderr, "%s: shard %u arrived damaged\n", set->options->command,
+                    (unsigned)*printed + 1);
+            shard_team->fail(shard_team->context, STATUS_FAILED);
+        }
+        ++*printed;
+    }
+}
+
+static void run_in_team(const Options *o, const Work *command, const char *done)
+{
+    ShardSet *const set = shard_set_create(o);
+    if (set == NULL) {
+        shard_team->fail(shard_team->context, status_get());
+        return;
+    }
+    PartRun sum = {.options = o};
+    uint32_t printed = 0;
+    Progress progress = progress_begin("shards: ", set->n, o->quiet || !shard_team->leads);
+    shard_team->begin(shard_team->context, set);
+    for (uint32_t k; (k = shard_team->next(shard_team->context)) > 0;) {
+        if (!do_and_deliver(set, k, command))
+            shard_team->fail(shard_team->context,
+                             status_get() != STATUS_OK ? status_get() : STATUS_FAILED);
+        progress_clear(&progress);
+        if (shard_team->leads)
+            print_delivered(set, &sum, &printed, false);
+        progress_show(&progress, printed, set->n);
+    }
+    progress_clear(&progress);
+    if (shard_team->leads) {
+        print_delivered(set, &sum, &printed, true);
+        print_sum(&sum, done);
+    }
+    shard_team->end(shard_team->context);
+    shard_set_destroy(set);
+}
+
 void shard_text_run(const Options *o, PartFunction work, void *context, const char *done)
 {
     const Work command = {.work = work, .context = context};
+    if (shard_team != NULL) {
+        run_in_team(o, &command, done);
+        return;
+    }
     if (o->state != NULL) {
         ShardSet *const set = shard_set_create(o);
         if (set != NULL)

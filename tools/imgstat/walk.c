@@ -2,6 +2,7 @@
 /* walk.c: walks a directory, sorted, with one directory of each depth in memory. */
 #define _GNU_SOURCE
 #include "walk.h"
+#include "tar.h"
 #include "text.h"
 
 #include <dirent.h>
@@ -94,7 +95,8 @@ static bool is_wanted(const Walk *walk, const char *path)
     bool asked;
     return walk_passes(walk->options, path + walk->below, &asked) &&
            (imgstat_format_of_name(path) != NULL ||
-            (asked && (access(path, R_OK) != 0 || imgstat_format_of_file(path) != NULL)));
+            (asked && (access(path, R_OK) != 0 || imgstat_format_of_file(path) != NULL ||
+                       tar_length(path) > 0)));
 }
 
 static bool is_left_out(const Options *o, const struct stat *info)

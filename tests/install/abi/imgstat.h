@@ -849,6 +849,7 @@ typedef struct ImgstatJob {
     const ImgstatInput *source;
     const ImgstatOutput *sink; /* its functions are called on one thread at a time */
     const char *group;         /* NULL (""), or the group of a data set that its images belong to */
+    bool only_mapped; /* with IMGSTAT_BY_ALL: not measured; it gets the transfer of the others */
 } ImgstatJob;
 
 /* Jobs, one after another: as many as there may be, none of them in a list. */
@@ -903,9 +904,10 @@ typedef struct ImgstatBatch {
     /* Images that get one transfer, which is made from all of them; they are read twice, and their
      * sample types, significant bits and nodata values must be equal. With IMGSTAT_BY_ALL unsigned
      * samples may have several depths of at most 16 bits that are scaled to one exactly, such as 1,
-     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. By default those of a
-     * channel, where a file declares axes, else each by itself, with a warning where a file has
-     * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
+     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. Jobs of several groups have a
+     * transfer for each. By default those of a channel, where a file declares axes, else each by
+     * itself, with a warning where a file has several of one size and type. IMGSTAT_CLAHE and a
+     * given transfer have no groups. */
     ImgstatGrouping together;
     bool skip_existing; /* a job whose output exists is done */
     bool drop_levels;   /* levels that no job names are left out, and their masks */

@@ -29,7 +29,7 @@ typedef struct MemoryDecoder {
     unsigned char *tile[4];           /* a thread each */
 } MemoryDecoder;
 
-static const char *const names[] = {"a", "b", "c", "d"};
+static const char *const names[] = {"a", "b", "c", "d", "e"};
 
 static PageEntry the_page = {.mask = IMGSTAT_NO_PAGE, .parent = IMGSTAT_NO_PAGE};
 

@@ -5,6 +5,7 @@
 #include "helper_keys.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,8 @@ Test(bins, take_few_bytes)
     for (int k = 0; k < BINS; k++)
         bins[k] = 5;
     const size_t flat = code(bins, BINS);
-    cr_log_info("bytes: %zu of 8 bits, %zu of 12 in 16, %zu and %zu of noise, %zu, %zu\n", eight,
-                twelve, noise, uneven, one, flat);
+    fprintf(stderr, "bytes: %zu of 8 bits, %zu of 12 in 16, %zu and %zu of noise, %zu, %zu\n",
+            eight, twelve, noise, uneven, one, flat);
     cr_assert(eight <= 1024 && twelve <= 6144 && noise <= 131072 && uneven <= 131072);
     cr_assert(one <= 16 && flat <= 32);
 }

@@ -44,6 +44,37 @@ Test(transfer_set, depths)
     transfer_destroy(set);
 }
 
+Test(transfer_set, groups)
+{
+    static const TransferChannel no_group = {.group = ""}, plate = {.group = "plate"},
+                                 plate_dapi = {.known = true, .c = 1, .group = "plate"},
+                                 other = {.group = "other"};
+    const Transfer *found;
+    ImgstatError error;
+    Transfer *set = NULL;
+    uint32_t number = 9;
+    add(&set, IMGSTAT_U16, 12, &no_group);
+    add(&set, IMGSTAT_U16, 14, &plate);
+    add(&set, IMGSTAT_U16, 16, &other);
+    cr_expect(transfer_set_has_groups(set));
+    cr_expect_eq(find(set, &none, IMGSTAT_U16, 12), 12, "no group is the group \"\"");
+    cr_expect_eq(find(set, &plate, IMGSTAT_U16, 12), 14);
+    cr_expect_eq(find(set, &plate_dapi, IMGSTAT_U16, 12), 14, "the only one of its group");
+    cr_expect_eq(transfer_set_channels(set, set->next->next, &number), 3);
+    cr_expect_eq(number, 2);
+    static const TransferChannel third_group = {.group = "third"};
+    cr_expect_eq(transfer_set_find(set, &third_group, IMGSTAT_U16, 12, &found, &error),
+                 IMGSTAT_ERR_ARG);
+    cr_expect_str_eq(error.message, "none of the transfers is for the group \"third\"");
+    cr_expect_eq(imgstat_transfer_save(set, "/nowhere/t.json", false, &error), IMGSTAT_ERR_ARG);
+    transfer_destroy(set);
+    set = NULL;
+    add(&set, IMGSTAT_U16, 12, &none);
+    cr_expect_not(transfer_set_has_groups(set));
+    cr_expect_eq(find(set, &plate, IMGSTAT_U16, 12), 12, "for all files");
+    transfer_destroy(set);
+}
+
 Test(transfer_set, channels)
 {
     const Transfer *found;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* imgstat.c: finds the subcommand, runs it, ends with its status. */
+/* program.c: finds the subcommand, runs it, ends with its status. */
+#include "program.h"
 #include "commands.h"
 #include "help.h"
 #include "nearest.h"
@@ -115,7 +116,7 @@ static void occupy_standard_streams(void)
             exit(STATUS_FAILED);
 }
 
-int main(int argc, char **argv)
+int program_run(int argc, char **argv)
 {
     occupy_standard_streams();
     imgstat_heap_keep(0);
