@@ -337,7 +337,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_find(const ImgstatFile
                                                                const char *pages, uint32_t *out,
                                                                uint32_t capacity, uint32_t *n,
                                                                ImgstatError *err);
-/* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. */
+/* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. A page of
+ * a TIFF that cannot be decoded is an IMGSTAT_ERR_UNSUPPORTED. If its directory is sound, *out and
+ * imgstat_file_layout then have what that says: 0 for a size, bits or channels that it does not
+ * give; sample, alpha and nodata mean nothing, and kinds of metadata are not listed. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
                                                                ImgstatPage *out, ImgstatError *err);
 /* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last, until another is;
@@ -363,7 +366,7 @@ typedef struct ImgstatLayout {
  * that are lost, or that the decoder made up. */
 IMGSTAT_API uint64_t imgstat_file_lost_rows(const ImgstatFile *file);
 
-/* Describes how the selected page lies in the file. */
+/* Describes how the selected page lies in the file, or one that imgstat_file_page cannot decode. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_layout(ImgstatFile *file,
                                                                  ImgstatLayout *out,
                                                                  ImgstatError *err);

@@ -182,7 +182,7 @@ ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *
     return fill(err, code, file, bare.message);
 }
 
-ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page)
+ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page, const char *name)
 {
     if (code == IMGSTAT_OK || !err || err->file_bytes == 0 || err->has_page)
         return code;
@@ -192,7 +192,7 @@ ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t pag
         sentence += 2;
     char file[MESSAGE_BYTES];
     *(char *)mempcpy(file, bare.message, bare.file_bytes) = '\0';
-    (void)!error_file(err, code, file, "page %u: %s", page, sentence);
+    (void)!error_file(err, code, file, "page %s: %s", name, sentence);
     err->has_page = true;
     err->page = page;
     return code;

@@ -32,7 +32,8 @@ ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 /* Adds the file to an error that names none. Returns code. */
 ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *file);
 
-/* Adds the page to an error that names a file and no page. Returns code. */
-ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page);
+/* Adds the page to an error that names a file and no page. name: of the page. Returns code. */
+ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page,
+                             const char *name);
 
 #endif

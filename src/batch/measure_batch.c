@@ -159,7 +159,7 @@ static ImgstatResult describe(ImgstatFile *file, const uint32_t *numbers, uint32
     for (uint32_t i = n; i-- > 0;) {
         const ImgstatResult res = imgstat_file_page(file, numbers[i], &(*out)[i], err);
         if (res != IMGSTAT_OK)
-            return n > 1 ? error_add_page(err, res, numbers[i]) : res;
+            return n > 1 ? decoder_add_page(file->decoder, numbers[i], res, err) : res;
     }
     return IMGSTAT_OK;
 }
@@ -222,7 +222,7 @@ static bool measure_pages(Measuring *m, ImgstatGrouping by, const uint32_t *numb
             m->outcome->error = error;
         const bool of_page = pages > 1 && *numbers < pages;
         if (of_page && n == 1)
-            res = error_add_page(&error, res, *numbers);
+            res = decoder_add_page(m->file->decoder, *numbers, res, &error);
         if (!m->again)
             fail(m, !of_page ? NULL : error.has_page ? &error.page : numbers, &error);
         go_on = !m->again && (is_of_page(res) || (n > 1 && res == IMGSTAT_ERR_ARG));

@@ -13,8 +13,8 @@ typedef struct FullScale {
 
 /* The first image, which the others are compared with. */
 typedef struct FirstImage {
-    const char *name; /* of its file; NULL: there was none yet */
-    uint32_t page;
+    const char *name;           /* of its file; NULL: there was none yet */
+    char page[PAGE_NAME_BYTES]; /* its name */
     FullScale input, output;
 } FirstImage;
 
@@ -28,10 +28,10 @@ static FullScale full_scale(ImgstatSample sample, uint8_t bits)
 static ImgstatResult compare(const char *what, FullScale one, FullScale first,
                              const FirstImage *image, const char *name, ImgstatError *err)
 {
-    char page[32];
+    char page[5 + PAGE_NAME_BYTES];
     if (one.lo == first.lo && one.hi == first.hi)
         return IMGSTAT_OK;
-    snprintf(page, sizeof page, "page %u", image->page);
+    snprintf(page, sizeof page, "page %s", image->page);
     return error_file(err, IMGSTAT_ERR_ARG, name,
                       "%s samples reach from %.10g to %.10g, those of %s from %.10g to %.10g: "
                       "values in per cent of full scale, such as 50%%, fit both; plain numbers do "
@@ -47,10 +47,10 @@ static ImgstatResult check_page(const ImgstatMethod *method, const Decoder *deco
     const TransferShape shape = shape_of_page(decoder);
     uint8_t bits;
     const ImgstatSample to = transfer_output(method, &shape, &bits);
-    const FirstImage here = {.name = name,
-                             .page = decoder->page.page,
-                             .input = full_scale(shape.sample, shape.bits),
-                             .output = full_scale(to, bits)};
+    FirstImage here = {.name = name,
+                       .input = full_scale(shape.sample, shape.bits),
+                       .output = full_scale(to, bits)};
+    (void)decoder_page_name(decoder, decoder->page.page, here.page);
     if (!first->name)
         *first = here;
     if (plain.input)

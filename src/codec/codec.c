@@ -118,13 +118,29 @@ ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)
     return error_file(err, IMGSTAT_ERR_IO, decoder->source->name, "changed while it was read");
 }
 
+const char *decoder_page_name(const Decoder *decoder, uint32_t page, char text[PAGE_NAME_BYTES])
+{
+    if (page < decoder->list.n)
+        (void)page_list_name(&decoder->list, page, text, PAGE_NAME_BYTES);
+    else
+        snprintf(text, PAGE_NAME_BYTES, "%u", page);
+    return text;
+}
+
+ImgstatResult decoder_add_page(const Decoder *decoder, uint32_t page, ImgstatResult code,
+                               ImgstatError *err)
+{
+    char text[PAGE_NAME_BYTES];
+    return error_add_page(err, code, page, decoder_page_name(decoder, page, text));
+}
+
 /* Ends what was done to the page selected: after a failure none is. */
 static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError *err)
 {
     if (res == IMGSTAT_OK)
         return res;
     decoder->channel_names = NULL;
-    return decoder->page.pages > 1 ? error_add_page(err, res, decoder->page.page) : res;
+    return decoder->list.n > 1 ? decoder_add_page(decoder, decoder->page.page, res, err) : res;
 }
 
 /* Puts the nodata value that was asked for in place of the file's. */
@@ -154,6 +170,7 @@ static void override_nodata(Decoder *decoder)
 static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *err)
 {
     decoder->channel_names = NULL;
+    decoder->outlined = false;
     decoder->started = false;
     const PageEntry *const entry = &decoder->list.entry[page];
     decoder->page.page = page;

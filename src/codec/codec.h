@@ -66,6 +66,8 @@ struct Decoder {
     PageList list;                    /* filled in by open; empty: one image */
     ImgstatPage page;                 /* the page selected; page.pages is known after open */
     const char *const *channel_names; /* page.channels names; NULL: no page is selected */
+    bool outlined; /* none is, but page and layout have what the header says of one that cannot be
+                      decoded */
     DecodeOptions options;
     DecodeCaps caps;   /* of the page selected */
     bool started;      /* rows of the page were asked for */
@@ -86,7 +88,7 @@ typedef struct Codec {
                           ImgstatError *err);
 
     /* Parses the header of page.page and fills in the rest of page, but for what the list says, and
-     * channel_names. */
+     * channel_names. With IMGSTAT_ERR_UNSUPPORTED it may set outlined. */
     ImgstatResult (*select)(Decoder *decoder, ImgstatError *err);
 
     /* Fills in caps for decoder->options. Nothing of the page is read so far. */
@@ -122,8 +124,8 @@ typedef struct Codec {
     ImgstatResult (*metadata)(Decoder *decoder, Metadata *out, Warnings *warnings,
                               ImgstatError *err);
 
-    /* Fills in how the page selected lies in the file, and adds the metadata that Metadata does not
-     * have. The texts are constants. */
+    /* Fills in how the page selected or outlined lies in the file, and adds the metadata that
+     * Metadata does not have. The texts are constants. */
     void (*layout)(Decoder *decoder, ImgstatLayout *out);
 
     /* Writes names and versions of the libraries that the codec is made of: "libpng 1.6.39". */
@@ -185,6 +187,13 @@ static inline bool page_has_shape(const ImgstatPage *page, const ImgstatPage *be
            page->channels == before->channels && page->sample == before->sample &&
            page->bits == before->bits;
 }
+
+/* Writes the name of a page of the file, "2" or "0.1", to text, and returns it. */
+const char *decoder_page_name(const Decoder *decoder, uint32_t page, char text[PAGE_NAME_BYTES]);
+
+/* Adds a page of the file to an error that names none. Returns code. */
+ImgstatResult decoder_add_page(const Decoder *decoder, uint32_t page, ImgstatResult code,
+                               ImgstatError *err);
 
 /* The error of a decoder that finds something else in its file than before. */
 ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);

@@ -137,10 +137,10 @@ ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *o
                                 ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(file, __func__, err));
-    IMGSTAT_TRY(select_for_rows(file, page, err));
-    if (out)
+    const ImgstatResult res = select_for_rows(file, page, err);
+    if (out && (res == IMGSTAT_OK || (res == IMGSTAT_ERR_UNSUPPORTED && file->decoder->outlined)))
         *out = file->decoder->page;
-    return IMGSTAT_OK;
+    return res;
 }
 
 const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel)
@@ -157,6 +157,7 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
     Decoder *const decoder = file->decoder;
     const ImgstatPage *const page = &decoder->page;
     const char *const name = file->source->name;
+    char text[PAGE_NAME_BYTES];
     if (!decoder->channel_names)
         return error_file(err, IMGSTAT_ERR_ARG, name, "no page is selected");
     if (image->memory == IMGSTAT_CUDA)
@@ -164,7 +165,8 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
     if (image->width != page->width || image->channels != page->channels ||
         image->sample != page->sample)
         return error_file(err, IMGSTAT_ERR_ARG, name,
-                          "the image to read into was not made for page %u", page->page);
+                          "the image to read into was not made for page %s",
+                          decoder_page_name(decoder, page->page, text));
     if (file->measured)
         IMGSTAT_TRY(select_for_rows(file, page->page, err));
     if (image->height > page->height - decoder->next_row)

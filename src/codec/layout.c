@@ -29,12 +29,13 @@ ImgstatResult imgstat_file_layout(ImgstatFile *file, ImgstatLayout *out, Imgstat
 {
     IMGSTAT_TRY(error_if_null(file && out, __func__, err));
     Decoder *const decoder = file->decoder;
-    if (!decoder->channel_names)
+    if (!decoder->channel_names && !decoder->outlined)
         return error_file(err, IMGSTAT_ERR_ARG, file->source->name, "no page is selected");
     Metadata metadata = {.n = 0};
     Warnings silent = {.name = file->source->name};
     *out = (ImgstatLayout){.compression = "", .predictor = "none"};
-    ImgstatResult res = decoder->codec->metadata(decoder, &metadata, &silent, err);
+    ImgstatResult res =
+        decoder->outlined ? IMGSTAT_OK : decoder->codec->metadata(decoder, &metadata, &silent, err);
     if (res == IMGSTAT_OK) {
         add_metadata(out, &metadata);
         decoder->codec->layout(decoder, out);

@@ -241,22 +241,23 @@ void salvage_warn(Decoder *decoder)
     const Salvage *const salvage = &decoder->salvage;
     const ImgstatPage *const page = &decoder->page;
     const char *const fill = page->has_nodata ? "nodata" : "0";
+    char text[PAGE_NAME_BYTES];
+    const char *const name = decoder_page_name(decoder, page->page, text);
     const size_t tiles = planes_of(decoder) * tiles_of(decoder);
     if (salvage->n_lost > 0)
         warnings_report(&decoder->warnings,
-                        "page %u: %u of %u rows cannot be decoded; they are %s, and do not count",
-                        page->page, salvage->n_lost, page->height, fill);
+                        "page %s: %u of %u rows cannot be decoded; they are %s, and do not count",
+                        name, salvage->n_lost, page->height, fill);
     if (salvage->n_tiles > 0)
         warnings_report(&decoder->warnings,
-                        "page %u: %u of %zu tiles cannot be decoded, the first at %u,%u; their "
+                        "page %s: %u of %zu tiles cannot be decoded, the first at %u,%u; their "
                         "samples are %s, and do not count",
-                        page->page, salvage->n_tiles, tiles, salvage->first_x, salvage->first_y,
-                        fill);
+                        name, salvage->n_tiles, tiles, salvage->first_x, salvage->first_y, fill);
     if (salvage->n_damaged > 0)
         warnings_report(&decoder->warnings,
-                        "page %u: %u of %u rows are damaged; they count as their decoder completed "
+                        "page %s: %u of %u rows are damaged; they count as their decoder completed "
                         "them",
-                        page->page, salvage->n_damaged, page->height);
+                        name, salvage->n_damaged, page->height);
 }
 
 /* ---- Using rows ---- */

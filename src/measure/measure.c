@@ -160,16 +160,18 @@ static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *firs
     const char *const file = decoder->source->name;
     const char *const unlike = "; pages that are measured as one have equal ones";
     const ImgstatPage *const page = &decoder->page;
+    char text[PAGE_NAME_BYTES];
+    const char *const name = decoder_page_name(decoder, first->page, text);
     if (page->sample != first->sample)
-        return error_file(err, IMGSTAT_ERR_ARG, file, "has %s samples, page %u %s%s",
-                          imgstat_sample_name(page->sample), first->page,
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has %s samples, page %s %s%s",
+                          imgstat_sample_name(page->sample), name,
                           imgstat_sample_name(first->sample), unlike);
     if (page->bits != first->bits)
-        return error_file(err, IMGSTAT_ERR_ARG, file, "has %u significant bits, page %u %u%s",
-                          page->bits, first->page, first->bits, unlike);
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has %u significant bits, page %s %u%s",
+                          page->bits, name, first->bits, unlike);
     if (page->channels != first->channels)
-        return error_file(err, IMGSTAT_ERR_ARG, file, "has %u channels, page %u %u%s",
-                          page->channels, first->page, first->channels, unlike);
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has %u channels, page %s %u%s",
+                          page->channels, name, first->channels, unlike);
     return IMGSTAT_OK;
 }
 
@@ -208,7 +210,7 @@ static ImgstatResult count_set(PageSet *set, unsigned parts, ImgstatRecord **tot
         if (res != IMGSTAT_OK) {
             imgstat_record_destroy(*total);
             *total = NULL;
-            return error_add_page(err, res, set->pages[i]);
+            return decoder_add_page(set->file->decoder, set->pages[i], res, err);
         }
     }
     return IMGSTAT_OK;
@@ -254,7 +256,7 @@ static ImgstatResult read_set(void *context, const ReadRequest *request, Imgstat
         if (res == IMGSTAT_OK) /* the next page comes into the same memory */
             res = set->device->ops->wait(set->device, err);
         if (res != IMGSTAT_OK)
-            return error_add_page(err, res, set->pages[i]);
+            return decoder_add_page(set->file->decoder, set->pages[i], res, err);
     }
     return IMGSTAT_OK;
 }

@@ -7,6 +7,7 @@
 #include "codec/inflate.h"
 #include "png/decoder.h"
 #include "png/encoder.h"
+#include "png/raw_profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,10 +217,18 @@ static ImgstatResult copy_chunk(Copy *copy, PngSink *sink, const PngChunk *chunk
                                 size_t *tail_bytes, ImgstatError *err)
 {
     size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
-    uint8_t *const data = load_chunk(copy->source, chunk);
+    uint8_t *data = load_chunk(copy->source, chunk);
+    bool removed = false;
     ImgstatResult res = IMGSTAT_OK;
     if (data && copy->mapped && strcmp(chunk->type, "eXIf") == 0)
         bytes = remove_thumbnail(copy, data, bytes);
+    else if (data && copy->mapped)
+        res = raw_profile_remove_thumbnails(chunk->type, &data, &bytes, &removed, err);
+    if (removed)
+        warnings_report(copy->warnings,
+                        "its Photoshop thumbnail is left out: it shows the old contrast");
+    if (res != IMGSTAT_OK || (removed && !data))
+        return res;
     if (!data) {
         warnings_report(copy->warnings, "its %s chunk is damaged or very large, and left out",
                         chunk->type);

@@ -15,27 +15,7 @@ static const char xmp_keyword[] = "XML:com.adobe.xmp";
 
 /* ---- Reading ---- */
 
-enum { MAX_CHUNK = 64 << 20, MAX_INFLATED = 64 << 20, KEYWORD_BYTES = 79 };
-
-/* Inflates a zlib stream of unknown length. Returns NULL where it is damaged or very large. */
-static uint8_t *inflate_all(const uint8_t *from, size_t n, size_t *bytes)
-{
-    for (size_t room = 16 * n + 4096; room <= MAX_INFLATED; room *= 4) {
-        uint8_t *const to = malloc(room);
-        uLongf got = (uLongf)room;
-        if (!to)
-            return NULL;
-        const int result = uncompress(to, &got, from, (uLong)n);
-        if (result == Z_OK) {
-            *bytes = (size_t)got;
-            return to;
-        }
-        free(to);
-        if (result != Z_BUF_ERROR)
-            return NULL;
-    }
-    return NULL;
-}
+enum { MAX_CHUNK = 64 << 20, KEYWORD_BYTES = 79 };
 
 /* Adds an item; IPTC data are in a text. */
 static ImgstatResult add_text(Metadata *out, const MetadataItem *item, ImgstatError *err)
@@ -49,7 +29,7 @@ static ImgstatResult add_text(Metadata *out, const MetadataItem *item, ImgstatEr
 static ImgstatResult add_inflated(Metadata *out, MetadataItem item, const uint8_t *from, size_t n,
                                   ImgstatError *err)
 {
-    item.data = inflate_all(from, n, &item.bytes);
+    item.data = raw_profile_inflate(from, n, &item.bytes);
     if (!item.data)
         return IMGSTAT_OK;
     const ImgstatResult res = add_text(out, &item, err);
@@ -186,11 +166,18 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
 
 /* A colour profile of the wrong kind would be taken for damage. */
 static ImgstatResult write_profile(PngSink *sink, const MetadataItem *item, bool color,
-                                   ImgstatError *err)
+                                   Warnings *warnings, ImgstatError *err)
 {
     static const char name[] = "ICC profile";
-    if (item->bytes < 128 || memcmp(item->data + 16, color ? "RGB " : "GRAY", 4) != 0)
+    if (item->bytes < 128) {
+        warnings_report(warnings, "its colour profile is damaged and is left out");
         return IMGSTAT_OK;
+    }
+    if (memcmp(item->data + 16, color ? "RGB " : "GRAY", 4) != 0) {
+        warnings_report(warnings, "its colour profile is not for %s samples and is left out",
+                        color ? "RGB" : "gray");
+        return IMGSTAT_OK;
+    }
     uLongf room = compressBound((uLong)item->bytes);
     const size_t head = sizeof name + 1; /* with its NUL, and the method */
     uint8_t *const data = calloc(1, head + room);
@@ -204,7 +191,8 @@ static ImgstatResult write_profile(PngSink *sink, const MetadataItem *item, bool
     return res;
 }
 
-static ImgstatResult write_resolution(PngSink *sink, const MetadataItem *item, ImgstatError *err)
+static ImgstatResult write_resolution(PngSink *sink, const MetadataItem *item, Warnings *warnings,
+                                      ImgstatError *err)
 {
     static const double to_metres[] = {[RESOLUTION_RATIO] = 1,
                                        [RESOLUTION_INCH] = 1 / 0.0254,
@@ -213,8 +201,11 @@ static ImgstatResult write_resolution(PngSink *sink, const MetadataItem *item, I
     const double x = round(item->x * to_metres[item->unit]);
     const double y = round(item->y * to_metres[item->unit]);
     uint8_t data[9] = {0};
-    if (!(x >= 1 && x <= INT32_MAX && y >= 1 && y <= INT32_MAX))
+    if (!(x >= 1 && x <= INT32_MAX && y >= 1 && y <= INT32_MAX)) {
+        warnings_report(warnings, "its resolution of %g x %g is out of PNG's range and is left out",
+                        item->x, item->y);
         return IMGSTAT_OK;
+    }
     png_put32(data, (uint32_t)x);
     png_put32(data + 4, (uint32_t)y);
     data[8] = item->unit != RESOLUTION_RATIO;
@@ -238,13 +229,16 @@ static ImgstatResult write_text(PngSink *sink, const char *keyword, const Metada
     return res;
 }
 
-static ImgstatResult write_time(PngSink *sink, const MetadataItem *item, ImgstatError *err)
+static ImgstatResult write_time(PngSink *sink, const MetadataItem *item, Warnings *warnings,
+                                ImgstatError *err)
 {
     unsigned year, part[5];
     uint8_t data[7];
     if (sscanf((const char *)item->data, "%4u:%2u:%2u %2u:%2u:%2u", &year, &part[0], &part[1],
-               &part[2], &part[3], &part[4]) != 6)
+               &part[2], &part[3], &part[4]) != 6) {
+        warnings_report(warnings, "its time is damaged and is left out");
         return IMGSTAT_OK;
+    }
     data[0] = (uint8_t)(year >> 8);
     data[1] = (uint8_t)year;
     for (size_t i = 0; i < 5; i++)
@@ -253,15 +247,15 @@ static ImgstatResult write_time(PngSink *sink, const MetadataItem *item, Imgstat
 }
 
 static ImgstatResult write_item(PngSink *sink, const MetadataItem *item, const PngForm *form,
-                                ImgstatError *err)
+                                Warnings *warnings, ImgstatError *err)
 {
     switch (item->kind) {
     case METADATA_PROFILE:
-        return write_profile(sink, item, form->color_type & 2, err);
+        return write_profile(sink, item, form->color_type & 2, warnings, err);
     case METADATA_RESOLUTION:
-        return write_resolution(sink, item, err);
+        return write_resolution(sink, item, warnings, err);
     case METADATA_TIME:
-        return write_time(sink, item, err);
+        return write_time(sink, item, warnings, err);
     case METADATA_EXIF:
         return png_chunk_write(sink, "eXIf", item->data, item->bytes, err);
     case METADATA_XMP:
@@ -281,6 +275,6 @@ ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const 
     if (alpha && metadata->premultiplied)
         warnings_report(warnings, "its colours are multiplied by alpha, which PNG cannot say");
     for (size_t i = 0; i < metadata->n; i++)
-        IMGSTAT_TRY(write_item(sink, &metadata->item[i], form, err));
+        IMGSTAT_TRY(write_item(sink, &metadata->item[i], form, warnings, err));
     return IMGSTAT_OK;
 }

@@ -73,8 +73,10 @@ static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
     const ImgstatResult code =
         td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
     const uint32_t page = td->base.page.page;
+    char text[PAGE_NAME_BYTES];
     (void)!error_file(err, code, td->base.source->name,
-                      "the directory of page %u cannot be read: %s", page,
+                      "the directory of page %s cannot be read: %s",
+                      decoder_page_name(&td->base, page, text),
                       td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
     if (err) {
         err->has_page = true;
@@ -119,9 +121,10 @@ static ImgstatResult select_page(Decoder *base, ImgstatError *err)
     }
     if (res == IMGSTAT_OK)
         res = place_plane(td, err);
-    if (res != IMGSTAT_OK)
-        release_page(td); /* no page is selected */
-    return res;
+    if (res == IMGSTAT_OK)
+        return IMGSTAT_OK;
+    release_page(td); /* no page is selected */
+    return tiff_page_outline(td, res, err);
 }
 
 static ImgstatResult plan_page(Decoder *base, ImgstatError *err)

@@ -104,11 +104,20 @@ ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err);
 /* Returns the name of a compression, such as "JPEG 2000", NULL if it is not known. */
 const char *tiff_compression_name(uint16_t compression);
 
+/* Returns the name of a photometric interpretation, "unknown" if it is not known. */
+const char *tiff_photometric_name(uint16_t code);
+
 /* Reads the GDAL_NODATA tag of the page. */
 void tiff_nodata_read(TiffDecoder *td);
 
 /* Fills n samples with what an absent tile stands for: the nodata value, or 0. */
 void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
+
+/* ---- tiff/outline.c ---- */
+
+/* After selecting the page failed with `res`: if its directory is sound, but cannot be decoded,
+ * fills in what it says. Returns IMGSTAT_ERR_UNSUPPORTED then, else res. */
+ImgstatResult tiff_page_outline(TiffDecoder *td, ImgstatResult res, ImgstatError *err);
 
 /* ---- tiff/metadata.c ---- */
 

@@ -39,7 +39,6 @@ void tiff_layout_describe(Decoder *base, ImgstatLayout *out)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
     const TiffLayout *const layout = &td->layout;
-    TIFF *const tif = td->handle.tif;
     static const char *const predictors[] = {"", "none", "horizontal", "float"};
     const char *const known = tiff_compression_name(layout->compression);
     out->compression = known ? known : "unknown";
@@ -50,11 +49,12 @@ void tiff_layout_describe(Decoder *base, ImgstatLayout *out)
     out->tile_width = layout->tile_width;
     out->tile_height = layout->tile_height;
     out->tiles = (uint64_t)layout->across * layout->down * layout->planes;
-    out->big_endian = TIFFIsBigEndian(tif) != 0;
     uint8_t start[4] = {0};
     size_t got = 0;
     (void)!source_read(base->source, 0, start, sizeof start, &got, NULL);
+    out->big_endian = start[0] == 'M';
     out->big_file = start[2] == 43 || start[3] == 43;
     out->cloud_optimized = tiff_is_cog(base->source);
-    add_fields(tif, out);
+    if (!base->outlined)
+        add_fields(td->handle.tif, out);
 }

@@ -136,6 +136,13 @@ static ImgstatResult out_of_memory(const Walk *walk, ImgstatError *err)
     return error_memory(err, 2 * walk->list->n * sizeof *walk->facts, "the list of pages");
 }
 
+static void report_sub(Walk *walk, uint32_t parent, uint32_t place, const char *what)
+{
+    char name[PAGE_NAME_BYTES];
+    (void)page_list_name(walk->list, parent, name, sizeof name);
+    warnings_report(walk->warnings, "SubIFD %u of page %s %s", place, name, what);
+}
+
 /* Adds the directory at `at`. *next: the offset of the one behind it; 0: there is none, or this one
  * does not lie inside the file. */
 static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uint32_t place,
@@ -155,9 +162,7 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
                             "directory %u does not lie inside the file; pages end before it",
                             place);
         else
-            warnings_report(walk->warnings,
-                            "SubIFD %u of page %u does not lie inside the file and is left out",
-                            place, parent);
+            report_sub(walk, parent, place, "does not lie inside the file and is left out");
         return IMGSTAT_OK;
     }
     if (list->n == walk->max_pages)
@@ -212,8 +217,7 @@ static ImgstatResult walk_listed(Walk *walk, uint32_t parent, const TiffField *f
         uint64_t at = tiff_field_value(walk->source, &walk->kind, field, k);
         bool is_new = true;
         if (at == 0) { /* the rest of the list is not there */
-            warnings_report(walk->warnings, "SubIFD %u of page %u has no place and is left out",
-                            (uint32_t)k, parent);
+            report_sub(walk, parent, (uint32_t)k, "has no place and is left out");
             break;
         }
         if (!set_add(&walk->seen, at, &is_new))
@@ -221,9 +225,7 @@ static ImgstatResult walk_listed(Walk *walk, uint32_t parent, const TiffField *f
         if (is_new)
             IMGSTAT_TRY(add_directory(walk, at, parent, (uint32_t)k, &at, err));
         else
-            warnings_report(walk->warnings,
-                            "SubIFD %u of page %u is in another place as well, where it counts",
-                            (uint32_t)k, parent);
+            report_sub(walk, parent, (uint32_t)k, "is in another place as well, where it counts");
     }
     return IMGSTAT_OK;
 }

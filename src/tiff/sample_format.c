@@ -203,6 +203,11 @@ static ImgstatResult name_channels(TiffDecoder *td, const char *const *names, ui
     return IMGSTAT_OK;
 }
 
+const char *tiff_photometric_name(uint16_t code)
+{
+    return photometric_of(code)->name;
+}
+
 ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err)
 {
     static const char *const rgb[] = {"red", "green", "blue"};

@@ -55,7 +55,8 @@ static ImgstatResult read_pages(void *context, const ReadRequest *request, Imgst
     for (uint32_t i = 0; i < group->n; i++) {
         const ImgstatResult res = read_page(group, i, request, err);
         if (res != IMGSTAT_OK)
-            return error_add_page(err, error_add_file(err, res, name), group->pages[i]);
+            return decoder_add_page(group->file->decoder, group->pages[i],
+                                    error_add_file(err, res, name), err);
     }
     return IMGSTAT_OK;
 }

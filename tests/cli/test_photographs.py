@@ -6,10 +6,11 @@ in the outputs. usage: test_photographs.py IMGSTAT"""
 import json
 import struct
 import subprocess
+import zlib
 
 import harness
 from harness import check, has, png, run, tiff
-from tiff_tree import LONG, SHORT, differences, gray, read, write
+from tiff_tree import LONG, RATIONAL, SHORT, UNDEFINED, differences, gray, read, write
 
 WIDTH, HEIGHT = 64, 48
 TAGS = ["EXIF:Make=A maker", "EXIF:Model=M 1", "EXIF:Orientation#=6", "EXIF:ExposureTime=1/250", "EXIF:Artist=Ä. Mé",
@@ -46,7 +47,8 @@ def make_inputs(folder):
     thumbnail.write_bytes(jpeg(40, 30))
     for colours, names, words in ((b"RGB ", ("p8.tif", "p16.tif"), [f"-PhotoshopThumbnail<={thumbnail}"]),
                                   (b"GRAY", ("be.tif",), [f"-PhotoshopThumbnail<={thumbnail}"]),
-                                  (b"GRAY", ("p8.png", "p16.png"), [f"-IFD1:ThumbnailImage<={thumbnail}"])):
+                                  (b"GRAY", ("p8.png", "p16.png"), [f"-IFD1:ThumbnailImage<={thumbnail}",
+                                                                    f"-PhotoshopThumbnail<={thumbnail}"])):
         icc.write_bytes(profile(colours))
         subprocess.run(["exiftool", "-q", "-m", "-overwrite_original", *[f"-{tag}" for tag in TAGS], f"-ICC_Profile<={icc}",
                         *words, *[folder / name for name in names]], check=True)
@@ -78,7 +80,8 @@ def test_round_trip(program, folder):
     inputs = make_inputs(folder / "in")
     before = tags(list(inputs.values()))
     for name in ("p8.png", "p16.png"):
-        check("IFD1:ThumbnailLength" in before[name] and "GPS:GPSLatitude" in before[name] and "IPTC:City" in before[name],
+        check("IFD1:ThumbnailLength" in before[name] and "Photoshop:PhotoshopThumbnail" in before[name] and
+              "GPS:GPSLatitude" in before[name] and "IPTC:City" in before[name],
               f"{name}: {sorted(before[name])}")
     for name in ("p8.tif", "p16.tif", "be.tif"):
         check("Photoshop:PhotoshopThumbnail" in before[name] and "ICC-header:ColorSpaceData" in before[name] and
@@ -120,6 +123,48 @@ def test_other_formats(program, folder):
             check(old[key] == new.get(key), f"{old['SourceFile']} to {new['SourceFile']}: {key} {old[key]} becomes {new.get(key)}")
         artist = new.get("PNG:Author", new.get("IFD0:Artist"))
         check(artist == old["IFD0:Artist"], f"{new['SourceFile']}: artist {artist}")
+
+
+def test_only_thumbnail(program, folder):
+    """Texts of Photoshop's resources as others write them: "8bim", not deflated; one with nothing but a thumbnail goes."""
+    thumbnail = b"8BIM\x04\x0c\0\0" + struct.pack(">I", 4) + b"abcd"
+    caption = b"8BIM\x04\x0b\0\0" + struct.pack(">I", 3) + b"url\0"
+    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    for keyword, kind in ((b"8bim", b"tEXt"), (b"iptc", b"zTXt"), (b"8bim", b"zTXt")):
+        for resources, left in ((thumbnail, None), (caption + thumbnail, caption), (thumbnail + caption, caption),
+                                (caption, caption)):
+            text = b"\n" + keyword + b"\n%8d\n" % len(resources) + resources.hex().encode() + b"\n"
+            data = b"Raw profile type " + keyword + b"\0" + (text if kind == b"tEXt" else b"\0" + zlib.compress(text))
+            (folder / "a.png").write_bytes(image[:33] + harness.png_chunk(kind, data) + image[33:])
+            done = run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.png")
+            where = f"{keyword} {kind} {resources}"
+            check((b"its Photoshop thumbnail is left out" in done.stderr) == (left != resources), f"{where}: {done.stderr}")
+            found = raw_profiles((folder / "b.png").read_bytes())
+            check(found == ([(keyword, left)] if left else []), f"{where}: {found}")
+
+
+def raw_profiles(data):
+    at, found = 8, []
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        body, at = data[at + 8:at + 8 + n], at + 12 + n
+        if kind in (b"tEXt", b"zTXt") and body.startswith(b"Raw profile type "):
+            keyword, text = body[17:].split(b"\0", 1)
+            text = text if kind == b"tEXt" else zlib.decompress(text[1:])
+            found.append((keyword, bytes.fromhex("".join(text.decode().split("\n")[3:]))))
+    return found
+
+
+def test_left_out(program, folder):
+    """What PNG cannot hold went without a word."""
+    for name, fields, words in (("icc", {34675: (UNDEFINED, profile(b"RGB "))}, b"its colour profile is not for gray samples"),
+                                ("short", {34675: (UNDEFINED, b"short")}, b"its colour profile is damaged"),
+                                ("dpi", {282: (RATIONAL, [4000000000, 1]), 283: (RATIONAL, [4000000000, 1]),
+                                         296: (SHORT, [2])}, b"its resolution of")):
+        path = folder / f"{name}.tif"
+        path.write_bytes(write([gray([[x * y for x in range(9)] for y in range(9)], fields=fields)]))
+        done = run(program, "normalize", "--force", path, "-o", folder / "o.png")
+        check(words in done.stderr and b"is left out" in done.stderr, f"{name}: {done.stderr}")
 
 
 if __name__ == "__main__":

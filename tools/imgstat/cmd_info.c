@@ -106,7 +106,43 @@ static void put_kinds(FILE *out, const ImgstatPage *page, const ImgstatLayout *l
         fputc('-', out);
 }
 
-static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *layout)
+static void put_samples(FILE *out, const Info *info, const ImgstatPage *page,
+                        const ImgstatLayout *layout)
+{
+    fprintf(out, "\t%" PRIu32 " x %" PRIu32 "\t%s", page->width, page->height,
+            imgstat_sample_name(page->sample));
+    if (page->bits != 8 * imgstat_sample_bytes(page->sample))
+        fprintf(out, " (%u bits)", page->bits);
+    fprintf(out, "\t%s\t", page->photometric);
+    put_channels(out, info, page);
+    fputc('\t', out);
+    put_layout(out, page, layout);
+    fputc('\t', out);
+    put_kinds(out, page, layout);
+}
+
+/* "-" for what the directory does not say. */
+static void put_outline(FILE *out, const ImgstatPage *page, const ImgstatLayout *layout,
+                        const char *unsupported)
+{
+    if (page->width > 0 && page->height > 0)
+        fprintf(out, "\t%" PRIu32 " x %" PRIu32 "\t", page->width, page->height);
+    else
+        fputs("\t-\t", out);
+    if (page->bits > 0)
+        fprintf(out, "%u bits\t%s\t", page->bits, page->photometric);
+    else
+        fprintf(out, "-\t%s\t", page->photometric);
+    if (page->channels > 0)
+        fprintf(out, "%u", page->channels);
+    else
+        fputc('-', out);
+    fprintf(out, "\t-\t%s\tnot decoded: %s", layout->compression, unsupported);
+}
+
+/* unsupported: NULL, or why the page cannot be decoded. */
+static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *layout,
+                     const char *unsupported)
 {
     char *line = NULL, name[NAME_BYTES] = "";
     size_t bytes = 0;
@@ -132,16 +168,10 @@ static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *l
     (void)imgstat_file_page_name(info->file, page->page, name, sizeof name);
     fprintf(out, "%s\t", name);
     put_role(out, info, page);
-    fprintf(out, "\t%" PRIu32 " x %" PRIu32 "\t%s", page->width, page->height,
-            imgstat_sample_name(page->sample));
-    if (page->bits != 8 * imgstat_sample_bytes(page->sample))
-        fprintf(out, " (%u bits)", page->bits);
-    fprintf(out, "\t%s\t", page->photometric);
-    put_channels(out, info, page);
-    fputc('\t', out);
-    put_layout(out, page, layout);
-    fputc('\t', out);
-    put_kinds(out, page, layout);
+    if (unsupported != NULL)
+        put_outline(out, page, layout, unsupported);
+    else
+        put_samples(out, info, page, layout);
     if (fclose(out) != 0)
         text_no_memory();
     table_add(info->table, line);
@@ -160,21 +190,38 @@ static void end_table(Info *info)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+/* What follows the names of file and page. */
+static const char *find_reason(const ImgstatError *error)
+{
+    const char *reason = error->message;
+    for (int names = (error->file_bytes > 0) + error->has_page; names > 0; names--) {
+        const char *const from = reason == error->message ? reason + error->file_bytes : reason;
+        const char *const colon = strstr(from, ": ");
+        reason = colon != NULL ? colon + 2 : reason;
+    }
+    return reason;
+}
+
 static void describe_page(Info *info, uint32_t number)
 {
     ImgstatPage page;
     ImgstatLayout layout;
-    ImgstatError error;
-    if (imgstat_file_page(info->file, number, &page, &error) != IMGSTAT_OK ||
-        imgstat_file_layout(info->file, &layout, &error) != IMGSTAT_OK) {
+    ImgstatError error, no_layout;
+    ImgstatResult res = imgstat_file_page(info->file, number, &page, &error);
+    const bool unsupported = res == IMGSTAT_ERR_UNSUPPORTED &&
+                             imgstat_file_layout(info->file, &layout, &no_layout) == IMGSTAT_OK;
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_layout(info->file, &layout, &error);
+    if (res != IMGSTAT_OK && !unsupported) {
         report_error(info, &number, &error);
         return;
     }
+    const char *const reason = unsupported ? find_reason(&error) : NULL;
     info->cloud_optimized = layout.cloud_optimized;
     if (info->options->style == OUTPUT_JSON)
-        print_json_info(stdout, info->path, info->file, &page, &layout);
+        print_json_info(stdout, info->path, info->file, &page, &layout, reason);
     else
-        add_line(info, &page, &layout);
+        add_line(info, &page, &layout, reason);
 }
 
 /* All pages of the file, or those that are named. */

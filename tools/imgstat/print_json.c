@@ -475,8 +475,13 @@ static json_object *new_axes(const ImgstatPage *page)
     return axes;
 }
 
+static json_object *new_count_or_null(uint64_t value)
+{
+    return value > 0 ? new_count(value) : new_raw("null");
+}
+
 void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const ImgstatPage *page,
-                     const ImgstatLayout *layout)
+                     const ImgstatLayout *layout, const char *unsupported)
 {
     char page_name[64] = "";
     (void)imgstat_file_page_name(file, page->page, page_name, sizeof page_name);
@@ -495,20 +500,23 @@ void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const
     add(object, "parent", new_page(page->parent));
     add(object, "axes", new_axes(page));
     add(object, "format", new_string(page->format));
-    add(object, "width", new_count(page->width));
-    add(object, "height", new_count(page->height));
-    add(object, "sample", new_string(imgstat_sample_name(page->sample)));
-    add(object, "bits", new_count(page->bits));
+    add(object, "width", new_count_or_null(page->width));
+    add(object, "height", new_count_or_null(page->height));
+    add(object, "sample",
+        unsupported ? new_raw("null") : new_string(imgstat_sample_name(page->sample)));
+    add(object, "bits", new_count_or_null(page->bits));
     add(object, "photometric", new_string(page->photometric));
     for (uint16_t c = 0; c < page->channels; c++)
-        if (json_object_array_add(channels, new_string(imgstat_file_channel(file, c))) != 0)
+        if (json_object_array_add(channels, unsupported
+                                                ? new_raw("null")
+                                                : new_string(imgstat_file_channel(file, c))) != 0)
             check(NULL);
     add(object, "channels", channels);
     add(object, "alpha", page->alpha < 0 ? new_raw("null") : new_count((uint64_t)page->alpha));
     add(object, "nodata", new_value(page->nodata, page->has_nodata));
     add(object, "compression", new_string(layout->compression));
-    add(object, "predictor", new_string(layout->predictor));
-    add(object, "layout", new_layout(layout));
+    add(object, "predictor", unsupported ? new_raw("null") : new_string(layout->predictor));
+    add(object, "layout", unsupported ? new_raw("null") : new_layout(layout));
     add(object, "byte_order", new_string(layout->big_endian ? "big" : "little"));
     add(object, "bigtiff", new_bool(layout->big_file));
     add(object, "cloud_optimized", new_bool(layout->cloud_optimized));
@@ -516,5 +524,6 @@ void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const
         if (json_object_array_add(metadata, new_string(layout->metadata[i])) != 0)
             check(NULL);
     add(object, "metadata", metadata);
+    add(object, "unsupported", unsupported ? new_string(unsupported) : new_raw("null"));
     print_and_put(out, object);
 }

@@ -14,9 +14,9 @@ void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done
 /* Of --dry-run. */
 void print_json_plan(FILE *out, const ImgstatJob *job, bool exists);
 void print_json_page(FILE *out, const Report *report);
-/* Of info: the page selected. */
+/* Of info: the page selected. unsupported: NULL, or why it cannot be decoded. */
 void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const ImgstatPage *page,
-                     const ImgstatLayout *layout);
+                     const ImgstatLayout *layout, const char *unsupported);
 /* page: NULL where it is not one of several that failed. */
 void print_json_error(FILE *out, const char *name, const uint32_t *page, const char *word,
                       const char *sentence);

@@ -131,7 +131,7 @@ Test(result, long_names_come_once)
         again = err;
         cr_assert_eq(error_add_file(&again, IMGSTAT_ERR_LIMIT, name), IMGSTAT_ERR_LIMIT);
         cr_assert_str_eq(again.message, err.message);
-        cr_assert_eq(error_add_page(&again, IMGSTAT_ERR_LIMIT, 7), IMGSTAT_ERR_LIMIT);
+        cr_assert_eq(error_add_page(&again, IMGSTAT_ERR_LIMIT, 7, "7"), IMGSTAT_ERR_LIMIT);
         cr_assert_gt(again.file_bytes, 0);
         cr_assert(utf8_is_valid(again.message));
     }
@@ -145,13 +145,13 @@ static void check_file_and_page(const char *name, const char *shown)
     (void)!error_file(&err, IMGSTAT_ERR_FORMAT, name, "damaged");
     cr_assert_eq(err.file_bytes, strlen(shown));
     cr_assert_not(err.has_page);
-    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_FORMAT, 3), IMGSTAT_ERR_FORMAT);
+    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_FORMAT, 3, "3"), IMGSTAT_ERR_FORMAT);
     snprintf(expected, sizeof expected, "%s: page 3: damaged", shown);
     cr_assert_str_eq(err.message, expected);
     cr_assert_eq(err.file_bytes, strlen(shown));
     cr_assert(err.has_page);
     cr_assert_eq(err.page, 3);
-    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_FORMAT, 4), IMGSTAT_ERR_FORMAT);
+    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_FORMAT, 4, "4"), IMGSTAT_ERR_FORMAT);
     cr_assert_str_eq(err.message, expected);
 }
 
@@ -164,7 +164,7 @@ Test(result, file_and_page_are_fields)
     check_file_and_page("\xFF.tif", "\xEF\xBF\xBD.tif");
     (void)!error_set(&err, IMGSTAT_ERR_LIMIT, "too much");
     cr_assert_eq(err.file_bytes, 0);
-    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_LIMIT, 1), IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_LIMIT, 1, "1"), IMGSTAT_ERR_LIMIT);
     cr_assert_str_eq(err.message, "too much");
-    cr_assert_eq(error_add_page(NULL, IMGSTAT_ERR_LIMIT, 1), IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(error_add_page(NULL, IMGSTAT_ERR_LIMIT, 1, "1"), IMGSTAT_ERR_LIMIT);
 }
