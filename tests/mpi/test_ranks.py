@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
-from harness import check, environment, main, png, run, wait_until  # noqa: E402
+from harness import check, environment, main, png, run, tiff, wait_until  # noqa: E402
 
 MPIRUN, PROGRAM = os.environ.get("IMGSTAT_MPIRUN", ""), os.environ.get("IMGSTAT_MPI", "")
 OPEN_MPI = MPIRUN.endswith("openmpi")
@@ -79,6 +79,26 @@ def test_transforms(program, folder):
         status=1)
     ranks(2, "apply", "t.json", "--recursive", "in", "-o", "applied/", cwd=folder, status=1)
     check(tree(folder / "applied") == tree(folder / "all"), "apply: other outputs")
+
+
+def test_data_sets(program, folder):
+    """Merged statistics, of images of several kinds; and the bytes of the record."""
+    make_images(folder)
+    for i in range(20):
+        (folder / "in" / f"w{i:02}.tif").write_bytes(tiff("f32" if i % 2 else "u16", 9, 8 + i, range(9 * (8 + i))))
+    for command in (("stats", "--json", "--by", "all", "--percentiles", "1,50,99"), ("stats", "--by", "all"),
+                    ("stats", "--csv", "--by", "group=([ab])/"), ("hist", "--csv", "--by", "all")):
+        whole = run(program, *command, "--recursive", "in", "--save-record", "whole.rec", "--force", cwd=folder, status=1)
+        for n, shards in ((1, ()), (2, ()), (3, ("--shards", "5")), (4, ())):
+            done = ranks(n, *command, "--recursive", *shards, "in", "--save-record", "ranks.rec", "--force", cwd=folder,
+                         status=1)
+            check(done.stdout == whole.stdout, f"{command}: {n} ranks: {done.stdout!r}, not {whole.stdout!r}")
+            check((folder / "ranks.rec").read_bytes() == (folder / "whole.rec").read_bytes(), f"{command}: {n}: record")
+            check(b"74 measured, 6 failed" in done.stderr, f"{command}: {n} ranks: {done.stderr!r}")
+    done = ranks(2, "stats", "--by", "all", "--state", "state", "--shards", "4", "in", cwd=folder, status=2)
+    check(b"keep no records so far" in done.stderr, f"--state: {done.stderr!r}")
+    done = ranks(2, "stats", "--by", "all", "in/a", "--save-record", "whole.rec", cwd=folder, status=1)
+    check(b"whole.rec: exists already" in done.stderr, f"a record that exists: {done.stderr!r}")
 
 
 def test_alone(program, folder):

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG_ASK, TAG_SHARD, TAG_RESULT, TAG_PIECE };
+enum { TAG_ASK, TAG_SHARD, TAG_RESULT, TAG_PIECE, TAG_DATASET };
 enum { PIECE_BYTES = 1 << 20, ID_BYTES = 16 };
 
 /* What a rank sends before the pieces. */
@@ -42,11 +42,13 @@ typedef struct Place {
 
 typedef struct Team {
     MPI_Comm comm;
+    MPI_Comm sets; /* of data sets, whose messages the dealer must not see */
     int rank, ranks;
     bool begun;
     const ShardSet *set;
     /* Rank 0: */
     pthread_t dealer;
+    bool dealing;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t arrived;
     uint32_t *order; /* shards, set->n of them */
@@ -238,6 +240,7 @@ static void begin(void *context, const ShardSet *set)
         fputs("imgstat-mpi: cannot start a thread\n", stderr);
         fail(team, STATUS_FAILED);
     }
+    team->dealing = true;
 }
 
 static uint32_t next(void *context)
@@ -298,12 +301,100 @@ static FILE *collect(void *context, uint32_t shard, bool waits)
     return team->reader;
 }
 
+/* Rank 0 is in MPI on its main thread again. */
+static void end_dealing(Team *team)
+{
+    if (team->rank == 0 && team->dealing)
+        pthread_join(team->dealer, NULL);
+    team->dealing = false;
+}
+
+/* ---- Data sets ------------------------------------------------------------------------------- */
+
+static void send_bytes(Team *team, int rank, const char *bytes, uint64_t n)
+{
+    MPI_Send(&n, sizeof n, MPI_BYTE, rank, TAG_DATASET, team->sets);
+    for (uint64_t sent = 0; sent < n;) {
+        const int part = n - sent < PIECE_BYTES ? (int)(n - sent) : PIECE_BYTES;
+        MPI_Send(bytes + sent, part, MPI_BYTE, rank, TAG_DATASET, team->sets);
+        sent += (uint64_t)part;
+    }
+}
+
+static void receive_part(Team *team, int rank, void *to, int n)
+{
+    MPI_Request request;
+    MPI_Irecv(to, n, MPI_BYTE, rank, TAG_DATASET, team->sets, &request);
+    wait_for(&request);
+}
+
+/* The data set of a rank and of those that merged into it; NULL: none of them did a shard. */
+static ImgstatDataset *receive_dataset(Team *team, int rank)
+{
+    ImgstatDataset *dataset = NULL;
+    ImgstatError error;
+    uint64_t n;
+    receive_part(team, rank, &n, sizeof n);
+    if (n == 0)
+        return NULL;
+    char *const bytes = text_alloc((size_t)n);
+    for (uint64_t got = 0; got < n;) {
+        const int part = n - got < PIECE_BYTES ? (int)(n - got) : PIECE_BYTES;
+        receive_part(team, rank, bytes + got, part);
+        got += (uint64_t)part;
+    }
+    if (imgstat_dataset_from_bytes(NULL, bytes, (size_t)n, UINT64_MAX, &dataset, &error) !=
+        IMGSTAT_OK) {
+        fprintf(stderr, "imgstat-mpi: %s\n", error.message);
+        fail(team, STATUS_FAILED);
+    }
+    free(bytes);
+    return dataset;
+}
+
+static void send_dataset(Team *team, int rank, ImgstatDataset *dataset)
+{
+    const size_t n = dataset != NULL ? imgstat_dataset_bytes(dataset, NULL, 0) : 0;
+    char *const bytes = text_alloc(n > 0 ? n : 1);
+    if (n > 0 && imgstat_dataset_bytes(dataset, bytes, n) != n)
+        text_no_memory();
+    send_bytes(team, rank, bytes, n);
+    free(bytes);
+}
+
+/* A binary tree of messages. MPI_Reduce with an operation of ours does not fit: its elements have
+ * one size on all ranks, and that of a data set depends on the samples and grows as it merges. */
+static ImgstatDataset *reduce(void *context, ImgstatDataset *own)
+{
+    Team *const team = context;
+    ImgstatError error;
+    end_dealing(team);
+    for (int step = 1; step < team->ranks; step *= 2) {
+        if (team->rank % (2 * step) != 0) {
+            send_dataset(team, team->rank - step, own);
+            return own;
+        }
+        ImgstatDataset *const other =
+            team->rank + step < team->ranks ? receive_dataset(team, team->rank + step) : NULL;
+        if (own == NULL || other == NULL) {
+            own = own != NULL ? own : other;
+            continue;
+        }
+        if (imgstat_dataset_merge(own, other, &error) != IMGSTAT_OK) {
+            fprintf(stderr, "imgstat-mpi: %s\n", error.message);
+            fail(team, STATUS_FAILED);
+        }
+        imgstat_dataset_destroy(other);
+    }
+    return own;
+}
+
 static void end(void *context)
 {
     Team *const team = context;
     if (team->rank > 0)
         return;
-    pthread_join(team->dealer, NULL);
+    end_dealing(team);
     fclose(team->reader);
     close(team->spool);
     free(team->order);
@@ -358,6 +449,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, STATUS_FAILED);
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &team.comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &team.sets);
     MPI_Comm_rank(team.comm, &team.rank);
     MPI_Comm_size(team.comm, &team.ranks);
     pthread_mutex_init(&team.lock, NULL);
@@ -371,6 +463,7 @@ int main(int argc, char **argv)
                                .next = next,
                                .deliver = deliver,
                                .collect = collect,
+                               .reduce = reduce,
                                .end = end,
                                .fail = fail};
     shard_team = &members;

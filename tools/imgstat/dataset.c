@@ -92,9 +92,15 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     const Options *const o = run->options;
     ImgstatDataset *dataset = NULL;
     ImgstatError error;
-    if (!check_saving(o))
+    if (!run->measured && !check_saving(o))
         return;
-    if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
+    if (run->into != NULL && !run->measured) {
+        (void)measure_dataset(run, (InputPart){0}, window, NULL, run->into);
+        return;
+    }
+    if (run->measured)
+        dataset = run->into;
+    else if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
         text_no_memory();
     status_catch_gently();
     if (measure_dataset(run, shard_part(o), window, print->how, dataset)) {
@@ -107,5 +113,6 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     }
     if (status_interrupted() != 0)
         status_raise(128 + status_interrupted());
-    imgstat_dataset_destroy(dataset);
+    if (!run->measured)
+        imgstat_dataset_destroy(dataset);
 }

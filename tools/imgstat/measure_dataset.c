@@ -248,8 +248,9 @@ bool measure_dataset(PartRun *run, InputPart part, InputList *window, const Imgs
     const ImgstatJobStream stream = {.next = next_job, .restart = restart_jobs, .context = &all};
     ImgstatMeasureBatch batch = batch_of(&all, how != NULL ? how : &nothing);
     ImgstatError error;
-    bool good = complain(&all, imgstat_dataset_measure(into, &batch, &stream, &error), &error);
-    if (good)
+    bool good = run->measured ||
+                complain(&all, imgstat_dataset_measure(into, &batch, &stream, &error), &error);
+    if (good && !run->measured)
         report_unmatched(&all);
     batch.device = all.device.name;
     batch.progress = NULL;

@@ -390,9 +390,11 @@ static bool check_shards(const char *name, Command command, Options *o)
     for (size_t i = 0; i < o->n_names; i++)
         if (option_is_standard_input(o->names[i]))
             return usage_error(name, "standard input cannot be in shards");
-    if (shard_team != NULL && command_table[command].input == INPUT_READ && o->by == IMGSTAT_BY_ALL)
-        return usage_error(name, "the members of a job make no one result of all shards so far: "
-                                 "save records of parts by --shard K/N, and merge them");
+    const bool merges = command_table[command].input == INPUT_READ && o->by == IMGSTAT_BY_ALL;
+    if (shard_team != NULL && merges)
+        return o->state == NULL ||
+               usage_error(name, "the members of a job keep no records so far: --by all without "
+                                 "--state, or --shard K/N --save-record and imgstat merge");
     if (command_table[command].input == INPUT_READ)
         return o->style != OUTPUT_PEOPLE || usage_error(name, "shards need --json%s",
                                                         command == COMMAND_INFO ? "" : " or --csv");

@@ -22,6 +22,9 @@ typedef struct ShardTeam {
     /* Of the leader: a stream at the first of the bytes that were brought for a shard, valid until
      * the next call; NULL: they are not here yet. waits: until they are here. */
     FILE *(*collect)(void *context, uint32_t shard, bool waits);
+    /* Merges the data sets of all members into the leader's; NULL for none. Every member calls it
+     * once, when no shard is left; the leader when all are printed. */
+    ImgstatDataset *(*reduce)(void *context, ImgstatDataset *own);
     /* Nothing is left to do or to collect: the set may be destroyed. */
     void (*end)(void *context);
     /* Ends all members after a sentence on standard error. */

@@ -35,6 +35,8 @@ typedef struct Kept {
 typedef struct Work {
     PartFunction work;
     void *context;
+    ImgstatDataset *own;   /* of this member of a team: what it measured */
+    ImgstatDataset *shard; /* NULL, or receives a shard */
 } Work;
 
 /* ---- Files that are kept --------------------------------------------------------------------- */
@@ -180,6 +182,7 @@ static bool run_shard_to(const Work *command, const ShardSet *set, uint32_t shar
     PartRun run = {.options = set->options,
                    .inputs = inputs,
                    .first = shard == 1,
+                   .into = command->shard,
                    .context = command->context};
     for (int i = 0; good && i < N_TEXTS; i++)
         good = (texts[i] = tmpfile()) != NULL;
@@ -283,8 +286,40 @@ static void run_all(const ShardSet *set, const Work *command, const char *done)
 
 /* ---- Several processes ----------------------------------------------------------------------- */
 
+/* --by all and --by group: one result of all shards. */
+static bool is_merged(const Options *o)
+{
+    return o->by == IMGSTAT_BY_ALL && o->transform.output == NULL;
+}
+
+static bool complain(const Options *o, ImgstatResult result, const ImgstatError *error)
+{
+    if (result == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s: %s\n", o->command, error->message);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
+/* Adds the data set of a shard to what this member measured. */
+static bool add_shard(Work *command, const ShardSet *set, uint32_t shard)
+{
+    const Options *const o = set->options;
+    ImgstatError error;
+    bool good = complain(
+        o, imgstat_dataset_set_shard(command->shard, shard - 1, set->n, set->id, &error), &error);
+    if (good && command->own != NULL) {
+        good = complain(o, imgstat_dataset_merge(command->own, command->shard, &error), &error);
+        imgstat_dataset_destroy(command->shard);
+    } else {
+        command->own = command->shard;
+    }
+    command->shard = NULL;
+    return good;
+}
+
 /* Does a shard and brings what is kept of it to the leader. */
-static bool do_and_deliver(const ShardSet *set, uint32_t shard, const Work *command)
+static bool do_and_deliver(const ShardSet *set, uint32_t shard, Work *command)
 {
     const Options *const o = set->options;
     const ShardWork work = work_of(o, command);
@@ -296,10 +331,14 @@ static bool do_and_deliver(const ShardSet *set, uint32_t shard, const Work *comm
         kept = good ? fopen(path, "rbe") : NULL;
         free(path);
     } else {
+        ImgstatError error;
         kept = tmpfile();
+        if (is_merged(o) && imgstat_dataset_create(&command->shard, &error) != IMGSTAT_OK)
+            text_no_memory();
         InputStream *const inputs = kept != NULL ? shard_inputs(set, shard) : NULL;
         good = kept == NULL || run_shard_to(command, set, shard, inputs, kept);
         inputs_close(inputs);
+        good = good && (!is_merged(o) || add_shard(command, set, shard));
     }
     if (good && kept == NULL)
         fprintf(stderr, "%s: shard %u cannot be kept: %s\n", o->command, (unsigned)shard,
@@ -326,7 +365,24 @@ static void print_delivered(const ShardSet *set, PartRun *sum, uint32_t *printed
     }
 }
 
-static void run_in_team(const Options *o, const Work *command, const char *done)
+/* All shards are measured: the leader computes, saves and prints. Wide types are read again. */
+static void finish_merged(const Options *o, Work *command)
+{
+    ImgstatDataset *const all = shard_team->reduce(shard_team->context, command->own);
+    if (shard_team->leads && all != NULL) {
+        PartRun run = {.options = o,
+                       .inputs = inputs_open(o, (InputPart){0}, false),
+                       .first = true,
+                       .into = all,
+                       .measured = true,
+                       .context = command->context};
+        command->work(&run);
+        inputs_close(run.inputs);
+    }
+    imgstat_dataset_destroy(all);
+}
+
+static void run_in_team(const Options *o, Work *command, const char *done)
 {
     ShardSet *const set = shard_set_create(o);
     if (set == NULL) {
@@ -347,17 +403,19 @@ static void run_in_team(const Options *o, const Work *command, const char *done)
         progress_show(&progress, printed, set->n);
     }
     progress_clear(&progress);
-    if (shard_team->leads) {
+    if (shard_team->leads)
         print_delivered(set, &sum, &printed, true);
+    if (is_merged(o))
+        finish_merged(o, command);
+    if (shard_team->leads)
         print_sum(&sum, done);
-    }
     shard_team->end(shard_team->context);
     shard_set_destroy(set);
 }
 
 void shard_text_run(const Options *o, PartFunction work, void *context, const char *done)
 {
-    const Work command = {.work = work, .context = context};
+    Work command = {.work = work, .context = context};
     if (shard_team != NULL) {
         run_in_team(o, &command, done);
         return;

@@ -15,6 +15,8 @@ typedef struct PartRun {
     bool summarizes; /* the command prints the line of counts; else the caller does */
     FILE *outputs;   /* NULL, or receives the names of outputs, each with its NUL */
     void *context;
+    ImgstatDataset *into; /* of --by all and group: NULL, or what is only measured goes into it */
+    bool measured;        /* into holds all inputs: what is left is to compute, save and print */
     /* What became of it: */
     bool complete; /* every input was tried */
     size_t done, failed, skipped;
