@@ -1004,6 +1004,9 @@ typedef struct ImgstatMeasureBatch {
     /* NULL, or called for every job in ascending order on the calling thread, after all its pages.
      * result and message are those of the first failure. False: no further job begins. */
     bool (*progress)(void *context, const ImgstatDone *done);
+    /* NULL, or called on the calling thread during each read of imgstat_dataset_compute. files: the
+     * number of those read so far. False: it ends with IMGSTAT_ERR_CANCELLED. */
+    bool (*reading)(void *context, size_t files);
     void *context; /* argument of the functions above */
 } ImgstatMeasureBatch;
 

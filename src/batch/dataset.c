@@ -2,8 +2,10 @@
 /* dataset.c: files are measured into a data set. */
 #include "record/dataset.h"
 #include "base/sample.h"
-#include "batch/measure_batch.h"
+#include "batch/dataset_rounds.h"
+#include "batch/fall_back.h"
 #include "codec/page_group.h"
+#include "measure/result.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +30,14 @@ ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, cons
     return IMGSTAT_OK;
 }
 
-/* As many jobs as threads, or fewer: then there are no more. */
-static ThreadShare share_of(JobQueue *queue, unsigned threads)
+ImgstatResult measure_open_stream(const ImgstatJobStream *stream, unsigned threads, JobQueue *queue,
+                                  ThreadShare *share, ImgstatError *err)
 {
     const unsigned most = measure_share(SIZE_MAX, threads).workers;
-    job_queue_fill(queue, most);
-    return measure_share(queue->ended ? atomic_load(&queue->n) : SIZE_MAX, threads);
+    IMGSTAT_TRY(job_queue_open(stream, in_order_capacity(most) + most + 1, queue, err));
+    job_queue_fill(queue, most); /* fewer than threads: then there are no more */
+    *share = measure_share(queue->ended ? atomic_load(&queue->n) : SIZE_MAX, threads);
+    return IMGSTAT_OK;
 }
 
 ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
@@ -47,10 +51,9 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
         .mergeable = true, .region = batch->how ? batch->how->region : (ImgstatRegion){0, 0, 0, 0}};
     ImgstatMeasureBatch merged = *batch;
     merged.how = &how;
-    const unsigned workers = measure_share(SIZE_MAX, batch->threads).workers;
     JobQueue queue;
-    IMGSTAT_TRY(job_queue_open(jobs, in_order_capacity(workers) + workers + 1, &queue, err));
-    const ThreadShare share = share_of(&queue, batch->threads);
+    ThreadShare share;
+    IMGSTAT_TRY(measure_open_stream(jobs, batch->threads, &queue, &share, err));
     ImgstatResult res = measure_queue(&merged, &queue, share, dataset, err);
     if (res == IMGSTAT_OK && queue.error.code != IMGSTAT_OK) {
         if (err)
@@ -61,18 +64,43 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     return res;
 }
 
+/* Reads again on the device of the batch, or in its place on the CPU. */
+static ImgstatResult read_again(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
+                                const ImgstatMeasure *how, const ImgstatJobStream *jobs,
+                                ImgstatError *err)
+{
+    FallBack fall_back;
+    ImgstatError why = {0};
+    fall_back_init(&fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
+                   batch->context);
+    ImgstatResult res = dataset_read_again(dataset, batch, how, jobs, &why);
+    if (res != IMGSTAT_OK && fall_back_allowed(&fall_back, fall_back.device, res)) {
+        ImgstatMeasureBatch on_cpu = *batch;
+        on_cpu.device = "cpu";
+        fall_back_to_cpu(&fall_back, &why);
+        fall_back_report(&fall_back);
+        res = dataset_read_again(dataset, &on_cpu, how, jobs, &why);
+    }
+    fall_back_release(&fall_back);
+    if (res != IMGSTAT_OK && err)
+        *err = why;
+    return res;
+}
+
 ImgstatResult imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                                       const ImgstatJobStream *jobs, ImgstatError *err)
 {
-    IMGSTAT_TRY(error_if_null(dataset && batch, __func__, err));
-    const ImgstatMeasure how = batch->how ? *batch->how : (ImgstatMeasure){0};
+    IMGSTAT_TRY(error_if_null(dataset && batch && (!jobs || jobs->next), __func__, err));
+    ImgstatMeasure how = batch->how ? *batch->how : (ImgstatMeasure){0};
+    how.mergeable = false;
+    IMGSTAT_TRY(result_check(&how, err));
     ImgstatMeasure counted = how; /* what follows from the counts of wider types */
     counted.mode = counted.shape = counted.histogram = false;
     ImgstatRecord *record;
     for (size_t i = 0; (record = imgstat_dataset_record(dataset, i)); i++) {
         const bool narrow = sample_is_narrow(record->kind->sample);
-        if (narrow || !jobs || jobs)
+        if (narrow || !jobs)
             IMGSTAT_TRY(imgstat_record_compute(record, narrow ? &how : &counted, err));
     }
-    return IMGSTAT_OK;
+    return jobs ? read_again(dataset, batch, &how, jobs, err) : IMGSTAT_OK;
 }

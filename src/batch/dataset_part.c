@@ -4,7 +4,9 @@
 
 #include "record/kind.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { KEEP_BYTES = 8 << 20 }; /* of the counters of one record that is kept: others are shared */
 
@@ -13,7 +15,21 @@ typedef struct PartFailure {
     ImgstatError error;
 } PartFailure;
 
-void part_begin(DatasetPart *part)
+bool job_add_state(const ImgstatJob *job, Digest *states)
+{
+    struct stat info;
+    char text[96];
+    if (job->source || job_reads_standard_input(job) || stat(job->input, &info) != 0 ||
+        !S_ISREG(info.st_mode))
+        return false;
+    snprintf(text, sizeof text, "%jd %jd.%09ld %jd.%09ld", (intmax_t)info.st_size,
+             (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, (intmax_t)info.st_ctim.tv_sec,
+             info.st_ctim.tv_nsec);
+    digest_add_text(states, text);
+    return true;
+}
+
+static void drop_job(DatasetPart *part)
 {
     for (size_t i = 0; i < part->n_job; i++)
         imgstat_record_destroy(part->job[i]);
@@ -23,6 +39,13 @@ void part_begin(DatasetPart *part)
         part->failures = failure->next;
         free(failure);
     }
+}
+
+void part_begin(DatasetPart *part, const ImgstatJob *job)
+{
+    drop_job(part);
+    part->state = (Digest){0};
+    part->has_state = job_add_state(job, &part->state);
 }
 
 static bool is_same(const ImgstatRecord *a, const ImgstatRecord *b)
@@ -87,10 +110,7 @@ ImgstatResult part_fail(DatasetPart *part, const ImgstatError *failure, ImgstatE
 /* Adds a record to the data set, which takes it over. */
 static ImgstatResult share(DatasetPart *part, ImgstatRecord *record, ImgstatError *err)
 {
-    SharedText *const group = shared_text_retain(record->group);
-    const ImgstatResult res = dataset_add(part->dataset, shared_text_of(group), record, err);
-    shared_text_release(group);
-    return res;
+    return dataset_add_from(part->dataset, record, NULL, err);
 }
 
 /* Adds a record to those that are kept, of which the oldest may have to go. */
@@ -111,12 +131,12 @@ static ImgstatResult keep(DatasetPart *part, ImgstatRecord *record, ImgstatError
 ImgstatResult part_end(DatasetPart *part, const char *name, ImgstatError *err)
 {
     ImgstatResult res = IMGSTAT_OK;
-    dataset_add_file(part->dataset, name);
+    dataset_add_file(part->dataset, name, part->has_state ? &part->state : NULL);
     for (const PartFailure *f = part->failures; f && res == IMGSTAT_OK; f = f->next)
         res = dataset_fail(part->dataset, name, &f->error, err);
     while (part->n_job > 0 && res == IMGSTAT_OK)
         res = keep(part, part->job[--part->n_job], err);
-    part_begin(part);
+    drop_job(part);
     return res;
 }
 
@@ -134,7 +154,7 @@ ImgstatResult part_flush(DatasetPart *part, ImgstatError *err)
 
 void part_release(DatasetPart *part)
 {
-    part_begin(part);
+    drop_job(part);
     for (size_t i = 0; i < PART_RECORDS; i++)
         imgstat_record_destroy(part->kept[i]);
     free(part->job);

@@ -5,12 +5,15 @@
 #ifndef IMGSTAT_BATCH_DATASET_PART_H
 #define IMGSTAT_BATCH_DATASET_PART_H
 
+#include "batch/job.h"
 #include "record/dataset.h"
 
 enum { PART_RECORDS = 8 };
 
 typedef struct DatasetPart {
     ImgstatDataset *dataset;
+    Digest state; /* of the file of the job at hand, */
+    bool has_state;
     ImgstatRecord **job; /* n_job records of the job at hand: one for each group and kind */
     size_t n_job, job_capacity;
     struct PartFailure *failures;      /* of the job at hand, the latest first */
@@ -18,8 +21,12 @@ typedef struct DatasetPart {
     size_t next;                       /* place of the next one that is kept */
 } DatasetPart;
 
+/* Adds a hash of the size and the times of a job's file, to see whether it changes. False: it has
+ * none. */
+bool job_add_state(const ImgstatJob *job, Digest *states);
+
 /* Begins a job, or begins it again. */
-void part_begin(DatasetPart *part);
+void part_begin(DatasetPart *part, const ImgstatJob *job);
 
 /* Adds the record of a page of the job, which is taken over whatever happens. group: NULL is "". */
 ImgstatResult part_add(DatasetPart *part, const char *group, ImgstatRecord *record,

@@ -338,6 +338,8 @@ static void work(void *context, void *own, size_t job, void *result)
         (void)job_prefetch(next, PREFETCH_BYTES);
     worker->part.dataset = run->into;
     for (bool done = false; !done;) {
+        if (run->into)
+            part_begin(&worker->part, what);
         ImgstatError error = {0};
         const ImgstatResult res = ensure_worker(run, worker, &error);
         if (res != IMGSTAT_OK) {
@@ -350,7 +352,6 @@ static void work(void *context, void *own, size_t job, void *result)
         done = measure_job(run, worker, job, outcome);
         if (!done) {
             fall_back_to_cpu(&run->fall_back, &outcome->error);
-            part_begin(&worker->part);
             if (run->batch->restarted)
                 run->batch->restarted(run->batch->context, job);
         }

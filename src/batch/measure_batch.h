@@ -10,6 +10,10 @@
 /* Divides the threads among n files that are measured. */
 ThreadShare measure_share(size_t n, unsigned threads);
 
+/* Opens a stream of jobs, and divides the threads among them. job_queue_close closes it. */
+ImgstatResult measure_open_stream(const ImgstatJobStream *stream, unsigned threads, JobQueue *queue,
+                                  ThreadShare *share, ImgstatError *err);
+
 /* Measures jobs. into: NULL, or what the records of pages are added to; batch->page is optional
  * then, and batch->how asks for records that merge. */
 ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, ThreadShare share,

@@ -39,15 +39,6 @@ static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, 
     }
 }
 
-static void central_merge(Central *into, Central *from)
-{
-    for (int power = 0; power < 4; power++) {
-        exact_normalize(&from->power[power]);
-        exact_merge(&into->power[power], &from->power[power]);
-    }
-    into->overflow += from->overflow;
-}
-
 void cpu_central_rect(const CpuRead *read, const CpuRect *rect, unsigned thread)
 {
     CpuDevice *const device = read->device;

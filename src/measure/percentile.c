@@ -38,6 +38,7 @@ ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *sear
         if (bin == bins)
             return error_set(err, IMGSTAT_ERR_ARG, "a rank beyond the number of samples");
         stat[i].key = bin;
+        stat[i].within = from[bin];
         stat[i].shift = (uint8_t)(width > DIGIT_BITS ? width - DIGIT_BITS : 0);
     }
     size_t bytes;
@@ -102,10 +103,14 @@ ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *
         if (search->count_of[i] == SIZE_MAX)
             continue;
         OrderStat *const stat = &search->stat[i];
-        const size_t digit =
-            find_rank(search->counts[search->count_of[i]].bins, DIGIT_BINS, &stat->rank);
-        if (digit == DIGIT_BINS)
+        const uint64_t *const bins = search->counts[search->count_of[i]].bins;
+        uint64_t total = 0;
+        for (size_t k = 0; k < DIGIT_BINS; k++)
+            total += bins[k];
+        const size_t digit = find_rank(bins, DIGIT_BINS, &stat->rank);
+        if (digit == DIGIT_BINS || total != stat->within)
             return changed(err);
+        stat->within = bins[digit];
         stat->key = stat->key << DIGIT_BITS | digit;
         stat->shift = (uint8_t)(stat->shift - DIGIT_BITS);
     }

@@ -11,9 +11,10 @@
  */
 typedef struct OrderStat {
     uint16_t channel;
-    uint64_t rank; /* below the channel's n; while descending, among the samples that share key */
-    uint64_t key;  /* while descending, its leading bits */
-    uint8_t shift; /* key bits still unknown */
+    uint64_t rank;   /* below the channel's n; while descending, among the samples that share key */
+    uint64_t key;    /* while descending, its leading bits */
+    uint8_t shift;   /* key bits still unknown */
+    uint64_t within; /* samples that share key */
 } OrderStat;
 
 /* Counters of one read: 128 of 65,536 bins are 64 MiB. */

@@ -82,13 +82,16 @@ static bool reserve_one(void *list, size_t n, size_t *capacity, size_t item_byte
 
 /* ---- Filling ---- */
 
-void dataset_add_file(ImgstatDataset *dataset, const char *name)
+void dataset_add_file(ImgstatDataset *dataset, const char *name, const Digest *state)
 {
     Digest one = {0};
     digest_add_text(&one, name);
     pthread_mutex_lock(&dataset->mutex);
     dataset->files++;
     digest_add(&dataset->names, &one);
+    dataset->n_states += state != NULL;
+    if (state)
+        digest_add(&dataset->states, state);
     pthread_mutex_unlock(&dataset->mutex);
 }
 

@@ -37,13 +37,17 @@ struct ImgstatDataset {
     bool failures_sorted;
     uint16_t version[3];
     ShardsDone shards;
+    /* Of n_states of the files: hashes of their sizes and times when they were measured by this
+     * process. They are not saved. */
+    Digest states;
+    uint64_t n_states;
     SharedText *source; /* name of the file of records that it was loaded from; NULL: none */
 };
 
 /* ---- Filling: threads may call these at once ---- */
 
-/* Counts a file that is to be measured, whatever becomes of it. */
-void dataset_add_file(ImgstatDataset *dataset, const char *name);
+/* Counts a file that is to be measured, whatever becomes of it. state: NULL if that is unknown. */
+void dataset_add_file(ImgstatDataset *dataset, const char *name, const Digest *state);
 
 /* Adds a record to those of its kind in a group (NULL: ""). It is taken over whatever happens;
  * what was computed of it is dropped. Threads that add to one record wait for each other only while

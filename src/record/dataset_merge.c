@@ -186,6 +186,8 @@ ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, Img
     IMGSTAT_TRY(merge_shards(&into->shards, &from->shards, err));
     into->files += from->files;
     digest_add(&into->names, &from->names);
+    digest_add(&into->states, &from->states);
+    into->n_states += from->n_states;
     latest_version(into->version, from->version);
     return IMGSTAT_OK;
 }

@@ -138,6 +138,15 @@ void record_merge(Record *into, const Record *from)
         into->bins[i] += from->bins[i];
 }
 
+void central_merge(Central *into, Central *from)
+{
+    for (int power = 0; power < 4; power++) {
+        exact_normalize(&from->power[power]);
+        exact_merge(&into->power[power], &from->power[power]);
+    }
+    into->overflow += from->overflow;
+}
+
 /* Empties bins [first, last] and returns what they held. */
 static uint64_t take(uint64_t *bins, uint64_t first, uint64_t last)
 {

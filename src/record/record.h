@@ -78,6 +78,8 @@ void record_merge(Record *into, const Record *from);
 /* Merges one channel of finalized records. */
 void record_merge_channel(Record *into, const Record *from, uint16_t channel);
 void tally_merge(Tally *into, const Tally *from);
+/* Normalizes `from`, and adds it. */
+void central_merge(Central *into, Central *from);
 /* Creates a record of one channel that merges all channels of `record` but `alpha` (-1: none). */
 ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alpha, Record **out,
                            ImgstatError *err);

@@ -165,7 +165,12 @@ void cmd_hist(int argc, char **argv)
 {
     Options options;
     const ParseResult parsed = options_parse(COMMAND_HIST, argc, argv, &options);
-    if (parsed == PARSE_RUN) {
+    if (parsed == PARSE_RUN && options.records) {
+        complete_options(&options);
+        const ImgstatMeasure how = plan_measure(&options);
+        const DatasetPrint print = {.how = &how, .print = print_merged};
+        dataset_of_records(&options, &print);
+    } else if (parsed == PARSE_RUN) {
         complete_options(&options);
         shard_text_run(&options, work, NULL, "measured");
     } else if (parsed == PARSE_ERROR) {

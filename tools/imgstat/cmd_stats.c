@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stats.c: statistics of each channel, as a table, JSON or CSV. */
+/* cmd_stats.c: stats and merge: statistics of each channel, as a table, JSON or CSV. */
 #include "commands.h"
 #include "dataset.h"
 #include "measure_files.h"
@@ -129,12 +129,16 @@ static bool print_merged(void *context, const Report *report)
     return true;
 }
 
-static void work_merged(PartRun *run, InputList *window)
+/* run: NULL where the inputs are records. */
+static void work_merged(const Options *o, PartRun *run, InputList *window)
 {
-    const ImgstatMeasure how = plan_measure(run->options);
-    Stats stats = {.options = run->options};
+    const ImgstatMeasure how = plan_measure(o);
+    Stats stats = {.options = o};
     const DatasetPrint print = {.how = &how, .context = &stats, .print = print_merged};
-    dataset_of_images(run, window, &print);
+    if (run != NULL)
+        dataset_of_images(run, window, &print);
+    else
+        dataset_of_records(o, &print);
     if (stats.table != NULL)
         table_flush(stats.table);
     table_destroy(stats.table);
@@ -147,7 +151,7 @@ static void work(PartRun *run)
     (void)inputs_next(run->inputs, &window);
     const ImgstatMeasure how = plan_measure(o);
     if (o->by == IMGSTAT_BY_ALL) {
-        work_merged(run, &window);
+        work_merged(o, run, &window);
         inputs_release(&window);
         return;
     }
@@ -169,13 +173,25 @@ static void work(PartRun *run)
     inputs_release(&window);
 }
 
-void cmd_stats(int argc, char **argv)
+static void run(Command command, int argc, char **argv)
 {
     Options options;
-    const ParseResult parsed = options_parse(COMMAND_STATS, argc, argv, &options);
-    if (parsed == PARSE_RUN)
+    const ParseResult parsed = options_parse(command, argc, argv, &options);
+    if (parsed == PARSE_RUN && options.records)
+        work_merged(&options, NULL, NULL);
+    else if (parsed == PARSE_RUN)
         shard_text_run(&options, work, NULL, "measured");
     else if (parsed == PARSE_ERROR)
         status_raise(STATUS_USAGE);
     options_release(&options);
+}
+
+void cmd_stats(int argc, char **argv)
+{
+    run(COMMAND_STATS, argc, argv);
+}
+
+void cmd_merge(int argc, char **argv)
+{
+    run(COMMAND_MERGE, argc, argv);
 }

@@ -10,6 +10,7 @@ void cmd_info(int argc, char **argv);
 void cmd_normalize(int argc, char **argv);
 void cmd_equalize(int argc, char **argv);
 void cmd_apply(int argc, char **argv);
+void cmd_merge(int argc, char **argv);
 void cmd_devices(int argc, char **argv);
 
 #endif

@@ -2,6 +2,7 @@
 /* dataset.c: data sets from measuring to printing. */
 #include "dataset.h"
 #include "measure_dataset.h"
+#include "record_files.h"
 #include "status.h"
 #include "text.h"
 
@@ -115,4 +116,57 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
         status_raise(128 + status_interrupted());
     if (!run->measured)
         imgstat_dataset_destroy(dataset);
+}
+
+/* What no record of wider types has, although it is asked for. */
+static const char *asks_pixels(const Options *o)
+{
+    if (o->shape)
+        return "skewness and kurtosis";
+    if (o->bins > 0 || o->has_range || o->histogram || o->cdf)
+        return "histogram";
+    return NULL;
+}
+
+/* False after a sentence: a record lacks what is asked for. */
+static bool check_pixels(const Options *o, ImgstatDataset *dataset)
+{
+    const char *const asked = asks_pixels(o);
+    ImgstatRecord *record;
+    for (size_t i = 0; asked != NULL && (record = imgstat_dataset_record(dataset, i)) != NULL;
+         i++) {
+        ImgstatKind kind;
+        imgstat_record_kind(record, &kind);
+        if (imgstat_sample_bytes(kind.sample) <= 2)
+            continue;
+        fprintf(stderr, "%s: the %s of %s samples needs the pixels, and records do not have it\n",
+                o->command, asked, imgstat_sample_name(kind.sample));
+        status_raise(STATUS_FAILED);
+        return false;
+    }
+    return true;
+}
+
+static bool compute(const Options *o, ImgstatDataset *dataset, const ImgstatMeasure *how)
+{
+    const ImgstatMeasureBatch batch = {.how = how};
+    ImgstatError error;
+    const ImgstatResult result = imgstat_dataset_compute(dataset, &batch, NULL, &error);
+    if (result == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s: %s\n", o->command, error.message);
+    status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+    return false;
+}
+
+void dataset_of_records(const Options *o, const DatasetPrint *print)
+{
+    if (!check_saving(o))
+        return;
+    ImgstatDataset *const dataset = record_files_merge(o);
+    if (dataset != NULL && o->save_record != NULL)
+        save(o, dataset);
+    else if (dataset != NULL && check_pixels(o, dataset) && compute(o, dataset, print->how))
+        dataset_print(o, dataset, print);
+    imgstat_dataset_destroy(dataset);
 }

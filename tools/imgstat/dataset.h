@@ -18,6 +18,9 @@ typedef struct DatasetPrint {
 /* Measures the inputs of a part, and prints and saves what was merged. */
 void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print);
 
+/* Merges the records that the command line names, and prints or saves them. */
+void dataset_of_records(const Options *options, const DatasetPrint *print);
+
 /* Prints the records of a data set. */
 void dataset_print(const Options *options, ImgstatDataset *dataset, const DatasetPrint *print);
 

@@ -91,14 +91,15 @@ static const char *group_of(InputJobs *jobs, const char *name)
     return jobs->group;
 }
 
-bool input_jobs_next(InputJobs *jobs, ImgstatJob *out)
+bool input_jobs_next(InputJobs *jobs, ImgstatJob *out, Input *input)
 {
-    if (jobs->at == jobs->window->n) {
-        if (!inputs_next(jobs->stream, jobs->window))
-            return false;
-        jobs->at = 0;
+    if (jobs->at < jobs->window->n) {
+        Input *const item = &jobs->window->items[jobs->at++];
+        *input = *item;
+        *item = (Input){0};
+    } else if (!inputs_next_one(jobs->stream, input)) {
+        return false;
     }
-    const Input *const input = &jobs->window->items[jobs->at++];
     *out = input_job(input);
     if (input->problem != NULL)
         out->source = input_of_problem(jobs, input);

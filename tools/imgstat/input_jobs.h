@@ -12,9 +12,10 @@ InputJobs *input_jobs_create(const Options *options, InputPart part, InputStream
                              InputList *window);
 void input_jobs_destroy(InputJobs *jobs); /* accepts NULL */
 
-/* The next job. Its group is the one that --by group names. An input that leads to no file is a job
- * that fails for that reason. Not by several threads at once. */
-bool input_jobs_next(InputJobs *jobs, ImgstatJob *out);
+/* The next job, and the input that it is of, which the caller releases when the job is done. Its
+ * group is the one that --by group names, valid until the next call. An input that leads to no file
+ * is a job that fails for that reason. Not by several threads at once. */
+bool input_jobs_next(InputJobs *jobs, ImgstatJob *out, Input *input);
 /* The first job is the next one again. False: standard input is among the names. */
 bool input_jobs_restart(InputJobs *jobs);
 

@@ -15,8 +15,8 @@
 
 /* An input that is being measured, and what there is to print about it. */
 typedef struct Flight {
-    struct Flight *next; /* input */
-    char *name;
+    struct Flight *next;
+    Input input;
     FILE *out, *err; /* NULL: nothing yet */
     char *out_text, *err_text;
     size_t out_bytes, err_bytes;
@@ -29,16 +29,16 @@ typedef struct Run {
     Progress progress;
     pthread_mutex_t lock; /* guards the list */
     Flight *first, *last;
-    size_t begun, reported; /* inputs; `first` is input `reported` */
-    bool again;             /* inputs are read again: nothing is printed */
+    size_t begun, reported; /* inputs of this read; `first` is input `reported` */
+    size_t all;             /* of the first read */
 } Run;
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-static void add_flight(Run *run, const char *name)
+static void add_flight(Run *run, const Input *input)
 {
     Flight *const flight = text_alloc(sizeof *flight);
-    *flight = (Flight){.name = text_copy(name)};
+    *flight = (Flight){.input = *input};
     pthread_mutex_lock(&run->lock);
     if (run->last != NULL)
         run->last->next = flight;
@@ -86,22 +86,48 @@ static void drop_texts(Flight *flight)
     flight->out_bytes = flight->err_bytes = 0;
 }
 
+static void drop_flight(Flight *flight)
+{
+    drop_texts(flight);
+    input_release(&flight->input);
+    free(flight);
+}
+
+/* Takes the first one off the list. */
+static Flight *land(Run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    Flight *const flight = run->first;
+    run->first = flight->next;
+    run->last = run->first != NULL ? run->last : NULL;
+    run->reported++;
+    pthread_mutex_unlock(&run->lock);
+    return flight;
+}
+
+static void drop_flights(Run *run)
+{
+    while (run->first != NULL)
+        drop_flight(land(run));
+}
+
 /* ---- What the library asks and reports, on any thread ---------------------------------------- */
 
 static bool next_job(void *context, ImgstatJob *job)
 {
     Run *const run = context;
-    if (!input_jobs_next(run->jobs, job))
+    Input input;
+    if (!input_jobs_next(run->jobs, job, &input))
         return false;
-    if (!run->again)
-        add_flight(run, job->input);
+    add_flight(run, &input);
     return true;
 }
 
 static bool restart_jobs(void *context)
 {
     Run *const run = context;
-    run->again = true;
+    drop_flights(run);
+    run->begun = run->reported = 0;
     return input_jobs_restart(run->jobs);
 }
 
@@ -114,7 +140,7 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
             return true;
         Flight *const flight = flight_of(run, measured->job);
         open_texts(flight);
-        char *const name = text_display(flight->name);
+        char *const name = text_display(flight->input.path);
         fprintf(flight->err, "%s: page %u, %s: %.1f ms\n", name, (unsigned)measured->number,
                 measured->device, 1e3 * measured->seconds);
         free(name);
@@ -124,7 +150,8 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
     open_texts(flight);
     fprintf(flight->err, "%s\n", measured->message);
     if (o->style == OUTPUT_JSON)
-        print_json_error(flight->out, flight->name, measured->has_number ? &measured->number : NULL,
+        print_json_error(flight->out, flight->input.path,
+                         measured->has_number ? &measured->number : NULL,
                          imgstat_result_name(measured->result), measured->message);
     return true;
 }
@@ -135,7 +162,7 @@ static void on_warned(void *context, size_t job, const char *sentence)
     if (run->part->options->quiet)
         return;
     Flight *const flight = flight_of(run, job);
-    char *const name = text_display(flight->name);
+    char *const name = text_display(flight->input.path);
     open_texts(flight);
     fprintf(flight->err, "%s: warning: %s\n", name, text_cause(sentence, name));
     free(name);
@@ -152,12 +179,7 @@ static bool on_done(void *context, const ImgstatDone *done)
 {
     Run *const run = context;
     size_t all;
-    pthread_mutex_lock(&run->lock);
-    Flight *const flight = run->first;
-    run->first = flight->next;
-    run->last = run->first != NULL ? run->last : NULL;
-    run->reported++;
-    pthread_mutex_unlock(&run->lock);
+    Flight *const flight = land(run);
     close_texts(flight);
     if (flight->out_bytes + flight->err_bytes > 0) {
         progress_clear(&run->progress);
@@ -171,10 +193,16 @@ static bool on_done(void *context, const ImgstatDone *done)
     } else {
         run->part->done++;
     }
-    drop_texts(flight);
-    free(flight->name);
-    free(flight);
+    drop_flight(flight);
     progress_show(&run->progress, run->reported, input_jobs_count(run->jobs, &all) ? all : 0);
+    return status_interrupted() == 0;
+}
+
+static bool on_reading(void *context, size_t files)
+{
+    Run *const run = context;
+    drop_flight(land(run));
+    progress_show(&run->progress, files, run->all);
     return status_interrupted() == 0;
 }
 
@@ -201,6 +229,7 @@ static ImgstatMeasureBatch batch_of(Run *run, const ImgstatMeasure *how)
                                  .warned = on_warned,
                                  .restarted = on_restarted,
                                  .progress = on_done,
+                                 .reading = on_reading,
                                  .context = run};
 }
 
@@ -223,7 +252,7 @@ static void report_unmatched(const Run *run)
     const char *first;
     const size_t n = input_jobs_unmatched(run->jobs, &first);
     if (n > 0 && !o->quiet)
-        group_name_report(&o->group, o->command, n, run->begun, first);
+        group_name_report(&o->group, o->command, n, run->all, first);
 }
 
 static bool complain(Run *run, ImgstatResult result, const ImgstatError *error)
@@ -250,21 +279,17 @@ bool measure_dataset(PartRun *run, InputPart part, InputList *window, const Imgs
     ImgstatError error;
     bool good = run->measured ||
                 complain(&all, imgstat_dataset_measure(into, &batch, &stream, &error), &error);
+    all.all = all.begun;
     if (good && !run->measured)
         report_unmatched(&all);
     batch.device = all.device.name;
-    batch.progress = NULL;
+    progress_clear(&all.progress);
+    all.progress = progress_begin("read again: ", all.all, o->quiet);
     if (good && how != NULL)
         good = complain(&all, imgstat_dataset_compute(into, &batch, &stream, &error), &error);
     run->complete = good;
+    drop_flights(&all); /* there are some after an error */
     input_jobs_destroy(all.jobs);
-    while (all.first != NULL) { /* after an error */
-        Flight *const flight = all.first;
-        all.first = flight->next;
-        drop_texts(flight);
-        free(flight->name);
-        free(flight);
-    }
     pthread_mutex_destroy(&all.lock);
     return good;
 }

@@ -1,67 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* option_table.c: the commands and the options. */
+/* option_table.c: the options. */
 #include "option_table.h"
 #include "option_set.h"
 #include "option_value.h"
 
 #include <stddef.h>
-#include <string.h>
-
-const CommandInfo command_table[N_COMMANDS] = {
-    [COMMAND_STATS] = {"stats",
-                       "print the statistics of each channel: a table, JSON or CSV",
-                       "FILE|DIR...",
-                       "Print the statistics of each channel of PNG and TIFF images.",
-                       INPUT_READ,
-                       {"imgstat photo.tif",
-                        "imgstat stats --json --percentiles 1,50,99 scans/*.tif",
-                        "imgstat stats --csv --recursive scans > scans.csv"}},
-    [COMMAND_HIST] = {"hist",
-                      "draw histograms in the terminal or as a plot, or list them",
-                      "FILE|DIR...",
-                      "Draw the histogram and the percentiles of each channel.",
-                      INPUT_READ,
-                      {"imgstat hist photo.tif", "imgstat hist --log --plot photo.svg photo.tif",
-                       "imgstat hist --csv --bins 64 --range 0,4095 scan.tif"}},
-    [COMMAND_INFO] = {"info",
-                      "list the pages of files and how they are stored",
-                      "FILE|DIR...",
-                      "List the pages of PNG and TIFF files: what each is, its type and layout.",
-                      INPUT_READ,
-                      {"imgstat info scan.tif", "imgstat info --json --recursive slides",
-                       "imgstat info --page 0.1 pyramid.tif"}},
-    [COMMAND_NORMALIZE] = {"normalize",
-                           "rescale samples: stretch, percentile, meanstd, gamma, match",
-                           "FILE|DIR... -o OUT",
-                           "Rescale the samples of PNG and TIFF images to the output range.",
-                           INPUT_MAP,
-                           {"imgstat normalize scan.tif -o full.tif",
-                            "imgstat normalize --clip 0.5,0.5 --together in/ -o out/",
-                            "imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png"}},
-    [COMMAND_EQUALIZE] = {"equalize",
-                          "equalize histograms: whole images, adaptively, or to a reference",
-                          "FILE|DIR... -o OUT",
-                          "Equalize the histograms of PNG and TIFF images.",
-                          INPUT_MAP,
-                          {"imgstat equalize photo.png -o equalized.png",
-                           "imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/",
-                           "imgstat equalize --like opencv - -o - < a.tif > b.tif"}},
-    [COMMAND_APPLY] = {"apply",
-                       "apply a saved transfer to other images",
-                       "TRANSFER.json FILE|DIR... -o OUT",
-                       "Apply a transfer that --save-transfer wrote to other images.",
-                       INPUT_MAP,
-                       {"imgstat apply t.json scan.tif -o out.tif",
-                        "imgstat apply t.json --recursive in/ -o out/",
-                        "imgstat apply t.json - -o - < a.png > b.png"}},
-    [COMMAND_DEVICES] = {"devices",
-                         "list the devices of this machine",
-                         NULL,
-                         "List the devices of this machine, as --device names them.",
-                         INPUT_NONE,
-                         {"imgstat devices", "imgstat stats --device cpu photo.tif",
-                          "IMGSTAT_DEVICE=cpu imgstat photo.tif"}},
-};
 
 const char *const group_names[N_GROUPS] = {
     [GROUP_METHOD] = "Method",         [GROUP_MAPPING] = "Mapping", [GROUP_OUTPUT] = "Output",
@@ -77,6 +20,7 @@ enum {
     EQUALIZE = 1 << COMMAND_EQUALIZE,
     APPLY = 1 << COMMAND_APPLY,
     DEVICES = 1 << COMMAND_DEVICES,
+    MERGE = 1 << COMMAND_MERGE,
     MEASURING = STATS | HIST,
     MAKING = NORMALIZE | EQUALIZE, /* a transfer */
     WRITING = MAKING | APPLY,
@@ -191,7 +135,7 @@ const Option option_table[] = {
              "for 'imgstat apply'"},
 
     /* ---- Output ---- */
-    {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = MEASURING | INFO,
+    {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = MEASURING | INFO | MERGE,
      .group = GROUP_OUTPUT,
      .help = "Print one JSON object a page, each on its own line",
      .more = "An input that fails gives an object with the keys file, error and message. A "
@@ -201,11 +145,22 @@ const Option option_table[] = {
      .help = "Print one JSON object for each page written, on its own line: its transfer, and "
              "warnings",
      .more = "An input that fails gives an object with the keys file, error and message."},
-    {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = STATS, .group = GROUP_OUTPUT,
+    {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = STATS | MERGE, .group = GROUP_OUTPUT,
      .help = "Print a header line, then one row for each page and channel",
      .more = "A number that is not finite or not defined is null."},
     {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = HIST, .group = GROUP_OUTPUT,
      .help = "Print a header line, then one row for each page, channel and bin"},
+    {.name = "output", .letter = 'o', .argument = "FILE", .type = OPTION_CALL,
+     .set = set_save_record, .commands = MERGE, .group = GROUP_OUTPUT,
+     .help = "Save the merged records to FILE and print nothing; - is standard output",
+     .otherwise = "print their statistics as 'imgstat stats' does"},
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = MERGE,
+     .group = GROUP_OUTPUT,
+     .help = "With -o: replace an existing file"},
+    {.name = "partial", .type = OPTION_FLAG, .target = PLACE(partial), .commands = MERGE,
+     .group = GROUP_INPUT,
+     .help = "Merge what is there of a set of shards",
+     .otherwise = "a missing shard is an error"},
     {.name = "output", .letter = 'o', .argument = "OUT", .type = OPTION_CALL, .set = set_output,
      .commands = WRITING, .group = GROUP_OUTPUT,
      .help = "Write one image to the file OUT, or several to the folder OUT; - is standard "
@@ -264,7 +219,7 @@ const Option option_table[] = {
 
     /* ---- Statistics ---- */
     {.name = "percentiles", .argument = "LIST", .type = OPTION_CALL, .set = value_percentiles,
-     .commands = STATS, .group = GROUP_STATISTICS,
+     .commands = STATS | MERGE, .group = GROUP_STATISTICS,
      .help = "Add percentiles: numbers from 0 to 100, separated by commas, such as 1,50,99.5"},
     {.name = "percentiles", .argument = "LIST", .type = OPTION_CALL, .set = value_percentiles,
      .commands = HIST, .group = GROUP_STATISTICS,
@@ -273,7 +228,7 @@ const Option option_table[] = {
      .more = "Rows of --csv and pictures have none."},
     {.name = "interpolation", .argument = "NAME", .type = OPTION_CHOICE,
      .target = PLACE(percentile_method), .words = "linear nearest", .least = IMGSTAT_LINEAR,
-     .commands = MEASURING, .group = GROUP_STATISTICS, .rare = true,
+     .commands = MEASURING | MERGE, .group = GROUP_STATISTICS, .rare = true,
      .help = "Find percentiles by linear interpolation between two samples, as numpy does, or "
              "take the nearest sample by rank",
      .otherwise = "linear"},
@@ -285,26 +240,26 @@ const Option option_table[] = {
     {.name = "levels", .type = OPTION_FLAG, .target = PLACE(levels), .commands = MEASURING,
      .group = GROUP_STATISTICS, .rare = true,
      .help = "Measure the levels (overviews) of images as well"},
-    {.name = "shape", .type = OPTION_FLAG, .target = PLACE(shape), .commands = STATS,
+    {.name = "shape", .type = OPTION_FLAG, .target = PLACE(shape), .commands = STATS | MERGE,
      .group = GROUP_STATISTICS,
      .help = "Add skewness and excess kurtosis"},
     {.name = "ddof", .argument = "N", .type = OPTION_COUNT, .target = PLACE(ddof),
-     .most = 1000000, .commands = STATS, .group = GROUP_STATISTICS, .rare = true,
+     .most = 1000000, .commands = STATS | MERGE, .group = GROUP_STATISTICS, .rare = true,
      .help = "Divide the variance by count - N, in samples",
      .otherwise = "0, the population"},
-    {.name = "histogram", .type = OPTION_FLAG, .target = PLACE(histogram), .commands = STATS,
+    {.name = "histogram", .type = OPTION_FLAG, .target = PLACE(histogram), .commands = STATS | MERGE,
      .group = GROUP_STATISTICS,
      .help = "With --json: add the counts of the histogram's bins"},
-    {.name = "cdf", .type = OPTION_FLAG, .target = PLACE(cdf), .commands = STATS,
+    {.name = "cdf", .type = OPTION_FLAG, .target = PLACE(cdf), .commands = STATS | MERGE,
      .group = GROUP_STATISTICS, .rare = true,
      .help = "With --json: add the inclusive prefix sums of the counts"},
     {.name = "bins", .argument = "N", .type = OPTION_COUNT, .target = PLACE(bins), .least = 1,
-     .most = 1u << 24, .commands = MEASURING, .group = GROUP_STATISTICS,
+     .most = 1u << 24, .commands = MEASURING | MERGE, .group = GROUP_STATISTICS,
      .help = "Divide the histogram into N bins, up to 16777216",
      .otherwise = "one a value up to 16 bits, else 256",
      .more = "stats needs --json or --csv for it, and for --range."},
     {.name = "range", .argument = "LO,HI", .type = OPTION_RANGE, .target = PLACE(lo),
-     .given = PLACE(has_range), .commands = MEASURING, .group = GROUP_STATISTICS,
+     .given = PLACE(has_range), .commands = MEASURING | MERGE, .group = GROUP_STATISTICS,
      .help = "Let the histogram reach from LO to HI, in sample values",
      .otherwise = "all values up to 16 bits, else minimum to maximum",
      .more = "The last bin includes HI."},
@@ -387,7 +342,7 @@ const Option option_table[] = {
      .help = "Of a directory leave out files and directories that match GLOB; several are allowed",
      .more = "GLOB is compared as that of --include is. A name that matches both is left out."},
     {.name = "files0-from", .argument = "FILE", .type = OPTION_CALL, .set = set_files0_from,
-     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .commands = READING | MERGE, .group = GROUP_INPUT, .rare = true,
      .help = "Read more names of files and directories from FILE, each ended by a NUL byte; - is "
              "standard input",
      .more = "find -print0 prints such names. OUT is then a folder."},
@@ -482,7 +437,7 @@ const Option option_table[] = {
              "driver takes of the processor's, and the buffers for pixels on their way, come on "
              "top."},
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, .target = PLACE(quiet),
-     .commands = READING, .group = GROUP_RUNNING,
+     .commands = READING | MERGE, .group = GROUP_RUNNING,
      .help = "Print errors only: no warnings, no progress",
      .more = "A summary follows where some input failed."},
     {.name = "verbose", .letter = 'v', .type = OPTION_FLAG, .target = PLACE(verbose),
@@ -493,7 +448,7 @@ const Option option_table[] = {
     {.name = "help", .letter = 'h', .type = OPTION_CALL, .set = set_help, .commands = COMMAND_ANY,
      .group = GROUP_HELP,
      .help = "Print this help"},
-    {.name = "help-all", .type = OPTION_CALL, .set = set_help_all, .commands = READING,
+    {.name = "help-all", .type = OPTION_CALL, .set = set_help_all, .commands = READING | MERGE,
      .group = GROUP_HELP,
      .help = "Print all options, the rare ones included"},
     {.name = "version", .letter = 'V', .commands = COMMAND_MAIN, .group = GROUP_HELP,
@@ -502,11 +457,3 @@ const Option option_table[] = {
 /* clang-format on */
 
 const size_t option_table_n = sizeof option_table / sizeof option_table[0];
-
-Command command_named(const char *name)
-{
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(name, command_table[i].name) == 0)
-            return (Command)i;
-    return N_COMMANDS;
-}

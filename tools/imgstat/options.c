@@ -4,6 +4,7 @@
 #include "help.h"
 #include "name_list.h"
 #include "nearest.h"
+#include "option_check.h"
 #include "option_table.h"
 #include "option_value.h"
 #include "shard_team.h"
@@ -241,41 +242,6 @@ bool option_is_standard_input(const char *path)
     return path != NULL && (strcmp(path, "-") == 0 || strncmp(path, "-[", 2) == 0);
 }
 
-static bool is_standard_output(const char *path)
-{
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
-static bool check_measuring(Command command, const char *name, const Options *o)
-{
-    if ((o->bins > 0 || o->has_range) && command == COMMAND_STATS && o->style == OUTPUT_PEOPLE)
-        return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
-    if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
-        return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
-    if (o->mode && o->style == OUTPUT_PEOPLE)
-        return usage_error(name, "--mode needs --json or --csv");
-    if (o->save_record != NULL && o->by != IMGSTAT_BY_ALL)
-        return usage_error(name, "--save-record saves what is merged: by --by all, or --by "
-                                 "group=REGEX");
-    if (is_standard_output(o->save_record) && o->style != OUTPUT_PEOPLE)
-        return usage_error(name, "--json and --csv print to standard output: --save-record must "
-                                 "name a file");
-    if (o->levels && o->by == IMGSTAT_BY_ALL)
-        return usage_error(name, "--levels measures the same pixels again: it excludes --by all "
-                                 "and --by group");
-    if (o->plot != NULL &&
-        ((o->n_names + o->n_list > 1 && o->by != IMGSTAT_BY_ALL) || o->style != OUTPUT_PEOPLE))
-        return usage_error(name, "--plot draws one image and excludes --json and --csv");
-    if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
-        return usage_error(name, "--plot draws one histogram, --by channel makes several");
-    if (o->plot != NULL && strcmp(o->plot, "-") != 0) {
-        const char *const dot = strrchr(o->plot, '.');
-        if (dot == NULL || (strcasecmp(dot, ".svg") != 0 && strcasecmp(dot, ".png") != 0))
-            return usage_error(name, "--plot writes FILE.svg, FILE.png or -, not '%s'", o->plot);
-    }
-    return true;
-}
-
 static bool check_method(const char *name, const TransformOptions *t)
 {
     const ImgstatTransform transform = t->method.transform;
@@ -322,7 +288,7 @@ static bool check_outputs(const char *name, const Options *o)
     const TransformOptions *const t = &o->transform;
     const bool measures = t->together == IMGSTAT_BY_ALL && t->save_transfer != NULL && !t->dry_run;
     if (o->style == OUTPUT_JSON &&
-        (is_standard_output(t->output) || is_standard_output(t->save_transfer)))
+        (option_is_standard_output(t->output) || option_is_standard_output(t->save_transfer)))
         return usage_error(name, "--json prints to standard output: -o and --save-transfer must "
                                  "name files");
     if (t->save_transfer != NULL && o->group.text != NULL)
@@ -402,7 +368,7 @@ static bool check_shards(const char *name, Command command, Options *o)
         return usage_error(name,
                            "a shard has only a part of the images: make the transfer of all "
                            "by --together --save-transfer without -o, and apply it in shards");
-    if (is_standard_output(t->output))
+    if (option_is_standard_output(t->output))
         return usage_error(name, "shards need a folder for -o");
     if (o->state != NULL && t->dry_run)
         return usage_error(name, "--dry-run does nothing that --state could keep");
@@ -435,7 +401,7 @@ static bool check_together(Command command, const char *name, Options *o)
     if (!check_shards(name, command, o))
         return false;
     if (command_table[command].input == INPUT_READ)
-        return check_measuring(command, name, o);
+        return check_records(command, name, o) && check_measuring(command, name, o);
     take_scaled(&o->transform);
     o->transform.method.region = o->region;
     return check_outputs(name, o) && (apply || check_method(name, &o->transform));
@@ -454,6 +420,9 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
 {
     *out = (Options){.command = argv[0], .list_fd = -1};
     out->names = text_alloc((size_t)argc * sizeof *out->names);
+    out->records = command == COMMAND_MERGE;
+    if (out->records)
+        out->by = IMGSTAT_BY_ALL;
     if (command == COMMAND_EQUALIZE)
         out->transform.method.transform = IMGSTAT_EQUALIZE;
     const bool good = read_words(command, argc, argv, out);

@@ -91,6 +91,8 @@ typedef struct Options {
     bool mode, histogram, cdf, shape, levels;
     ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
     const char *save_record; /* NULL for none */
+    bool records;            /* the inputs are records */
+    bool partial;            /* shards may be missing */
     unsigned ddof;
 
     /* hist only */
@@ -112,6 +114,7 @@ typedef enum Command {
     COMMAND_NORMALIZE,
     COMMAND_EQUALIZE,
     COMMAND_APPLY,
+    COMMAND_MERGE,
     COMMAND_DEVICES,
     N_COMMANDS
 } Command;

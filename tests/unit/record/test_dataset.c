@@ -291,7 +291,7 @@ static void add(ImgstatDataset *dataset, const char *group, uint8_t value, Imgst
     uint8_t pixels[2] = {value, 0};
     ImgstatRecord *const record = record_of(pixels, 1, 1, 1, sample);
     place(record, name, 0);
-    dataset_add_file(dataset, name);
+    dataset_add_file(dataset, name, NULL);
     cr_assert(dataset_add(dataset, group, record, NULL) == IMGSTAT_OK);
 }
 
@@ -340,7 +340,7 @@ Test(dataset, account_does_not_depend_on_order)
             ImgstatDataset *const set = k ? b : a;
             const char *const name = names[k ? 2 - i : i];
             snprintf(error.message, sizeof error.message, "%s: is missing", name);
-            dataset_add_file(set, name);
+            dataset_add_file(set, name, NULL);
             cr_assert(dataset_fail(set, name, &error, NULL) == IMGSTAT_OK);
         }
     }
@@ -353,7 +353,7 @@ Test(dataset, account_does_not_depend_on_order)
         cr_assert(strncmp(x.failures[i].message, names[i], 1) == 0 &&
                   x.failures[i].code == IMGSTAT_ERR_IO);
     }
-    dataset_add_file(a, "p");
+    dataset_add_file(a, "p", NULL);
     imgstat_dataset_account(a, &x);
     cr_assert(memcmp(x.digest, y.digest, sizeof x.digest) != 0, "a name that comes twice counts");
     imgstat_dataset_destroy(a);

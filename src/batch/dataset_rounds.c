@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* dataset_rounds.c: statistics of wider types that need the pixels again. The statistics of each
+ * record are computed by a thread of its own, which waits where it asks for a read; when all of
+ * them wait, all files are read once for all requests. */
+#include "batch/dataset_rounds.h"
+
+#include "batch/dataset_part.h"
+#include "batch/job.h"
+#include "codec/page_group.h"
+#include "measure/measure.h"
+#include "measure/result.h"
+#include "record/dataset.h"
+#include "record/kind.h"
+
+#include <stdlib.h>
+
+enum {
+    RECORDS = 64, /* that are computed at a time */
+    COUNTS_BYTES = 65536 * sizeof(uint64_t),
+    COPY_BYTES = 256 << 20 /* of the counters that all workers have for one record */
+};
+
+/* What one round after another finds of a record. */
+typedef struct Computation {
+    struct Rounds *rounds;
+    ImgstatRecord *record;
+    pthread_t thread;
+    const ReadRequest *request; /* NULL: it waits for none */
+    pthread_mutex_t lock;       /* of what the request adds to */
+    atomic_uint_fast64_t pages; /* that were read in this round */
+    ImgstatResult read, result; /* of the round; of the whole */
+    ImgstatError error;
+} Computation;
+
+typedef struct Rounds {
+    ImgstatDataset *dataset;
+    const ImgstatMeasureBatch *batch;
+    const ImgstatMeasure *how;
+    const ImgstatJobStream *stream;
+    const ImgstatFailure *failures; /* of the first read, in order of names */
+    size_t n_failures;
+    Computation item[RECORDS];
+    size_t n;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t live, waiting; /* computations */
+    /* Of the round at hand: */
+    JobQueue *jobs;
+    ThreadShare share;
+    Digest states; /* guarded by the lock */
+    uint64_t n_states;
+    ImgstatError error; /* of the first file that failed */
+} Rounds;
+
+/* ---- Workers --------------------------------------------------------------------------------- */
+
+/* What a worker has found for one computation, until the end of the round. */
+typedef struct Copy {
+    ReadRequest request;
+    uint64_t *counts;  /* of digits, then of ranges */
+    bool made, shared; /* shared: too large, requests are served one at a time */
+} Copy;
+
+typedef struct Worker {
+    ImgstatDevice *device;
+    BandMemory memory;
+    Digest states;
+    uint64_t n_states;
+    Copy copy[RECORDS];
+} Worker;
+
+typedef struct Outcome {
+    ImgstatResult result;
+    ImgstatError error;
+} Outcome;
+
+static size_t count_bins(const ReadRequest *request)
+{
+    size_t n = request->n_digits * 65536;
+    for (size_t i = 0; i < request->n_ranges; i++)
+        n += request->ranges[i].n_bins;
+    return n;
+}
+
+static void release_copy(Copy *copy)
+{
+    free(copy->request.digits);
+    free(copy->request.ranges);
+    free(copy->request.central);
+    free(copy->counts);
+    *copy = (Copy){0};
+}
+
+static ImgstatResult make_copy(const Rounds *rounds, const Computation *item, Copy *copy,
+                               ImgstatError *err)
+{
+    const ReadRequest *const request = item->request;
+    const uint16_t channels = item->record->kind->channels;
+    const size_t bins = count_bins(request);
+    copy->made = true;
+    copy->shared =
+        request->n_gathers > 0 || bins * sizeof *copy->counts > COPY_BYTES / rounds->share.workers;
+    if (copy->shared)
+        return IMGSTAT_OK;
+    copy->request = *request;
+    copy->request.digits = malloc((request->n_digits + 1) * sizeof *request->digits);
+    copy->request.ranges = malloc((request->n_ranges + 1) * sizeof *request->ranges);
+    copy->request.central = request->central ? calloc(channels, sizeof(Central)) : NULL;
+    copy->counts = calloc(bins + 1, sizeof *copy->counts);
+    if (!copy->request.digits || !copy->request.ranges || !copy->counts ||
+        (request->central && !copy->request.central))
+        return error_memory(err, bins * sizeof *copy->counts, "counters");
+    uint64_t *at = copy->counts;
+    for (size_t i = 0; i < request->n_digits; i++, at += 65536) {
+        copy->request.digits[i] = request->digits[i];
+        copy->request.digits[i].bins = at;
+    }
+    for (size_t i = 0; i < request->n_ranges; i++) {
+        copy->request.ranges[i] = request->ranges[i];
+        copy->request.ranges[i].bins = at;
+        at += request->ranges[i].n_bins;
+    }
+    return IMGSTAT_OK;
+}
+
+/* Adds what a worker has found to what the request adds to. */
+static void add_copy(Computation *item, const Copy *copy)
+{
+    const ReadRequest *const into = item->request, *const from = &copy->request;
+    pthread_mutex_lock(&item->lock);
+    for (size_t i = 0; i < into->n_digits; i++)
+        for (size_t k = 0; k < 65536; k++)
+            into->digits[i].bins[k] += from->digits[i].bins[k];
+    for (size_t i = 0; i < into->n_ranges; i++)
+        for (size_t k = 0; k < into->ranges[i].n_bins; k++)
+            into->ranges[i].bins[k] += from->ranges[i].bins[k];
+    for (uint16_t c = 0; into->central && c < item->record->kind->channels; c++)
+        central_merge(&into->central[c], &from->central[c]);
+    pthread_mutex_unlock(&item->lock);
+}
+
+static void close_worker(void *context, void *own)
+{
+    Rounds *const rounds = context;
+    Worker *const worker = own;
+    for (size_t i = 0; i < rounds->n; i++) {
+        if (worker->copy[i].made && !worker->copy[i].shared && worker->copy[i].counts)
+            add_copy(&rounds->item[i], &worker->copy[i]);
+        release_copy(&worker->copy[i]);
+    }
+    pthread_mutex_lock(&rounds->lock);
+    digest_add(&rounds->states, &worker->states);
+    rounds->n_states += worker->n_states;
+    pthread_mutex_unlock(&rounds->lock);
+    if (worker->device) {
+        band_memory_release(worker->device, &worker->memory);
+        imgstat_device_close(worker->device);
+    }
+    *worker = (Worker){0};
+}
+
+/* ---- One file -------------------------------------------------------------------------------- */
+
+static int compare_names(const void *name, const void *failure)
+{
+    return strcmp(name, ((const ImgstatFailure *)failure)->name);
+}
+
+/* The computation that wants a page of the kind and group; NULL: none does. */
+static Computation *find_item(Rounds *rounds, const ImgstatKind *kind, const char *group)
+{
+    for (size_t i = 0; i < rounds->n; i++) {
+        Computation *const item = &rounds->item[i];
+        if (item->request && kind_compare(item->record->kind, kind) == 0 &&
+            strcmp(shared_text_of(item->record->group), group) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static ImgstatResult read_for(Rounds *rounds, Worker *worker, Computation *item, ImgstatFile *file,
+                              uint32_t page, ImgstatError *err)
+{
+    Copy *const copy = &worker->copy[item - rounds->item];
+    const ImgstatRegion *const region = &item->record->kind->region;
+    if (!copy->made)
+        IMGSTAT_TRY(make_copy(rounds, item, copy, err));
+    if (copy->shared)
+        pthread_mutex_lock(&item->lock);
+    const ImgstatResult res =
+        page_read_again(worker->device, file, page, region,
+                        copy->shared ? item->request : &copy->request, &worker->memory, err);
+    if (copy->shared)
+        pthread_mutex_unlock(&item->lock);
+    if (res == IMGSTAT_OK)
+        atomic_fetch_add(&item->pages, 1);
+    return res;
+}
+
+/* Reads a page for the record that it belongs to. failed: some of its file could not be measured:
+ * if that is this page, it is left out, before anything of it is counted. */
+static ImgstatResult read_page(Rounds *rounds, Worker *worker, const ImgstatJob *job,
+                               ImgstatFile *file, uint32_t page, bool failed, ImgstatError *err)
+{
+    const ImgstatMeasure count = {.mergeable = true, .region = rounds->how->region};
+    ImgstatRecord *again = NULL;
+    if (failed &&
+        imgstat_measure_file(worker->device, file, page, &count, &again, NULL) != IMGSTAT_OK)
+        return IMGSTAT_OK;
+    imgstat_record_destroy(again);
+    IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+    const ImgstatKind plain = page_kind(file->decoder, &rounds->how->region);
+    ImgstatKind *const kind = kind_copy(&plain);
+    char *group = NULL;
+    if (!kind)
+        return error_memory(err, sizeof *kind, "a kind");
+    ImgstatResult res =
+        measure_group_name(rounds->batch->by, job, &file->decoder->list, page, &group, err);
+    Computation *item = NULL;
+    if (res == IMGSTAT_OK)
+        item = find_item(rounds, kind, group ? group : job->group ? job->group : "");
+    if (item)
+        res = read_for(rounds, worker, item, file, page, err);
+    free(group);
+    free(kind);
+    return res;
+}
+
+static ImgstatResult read_file(Rounds *rounds, Worker *worker, const ImgstatJob *job,
+                               ImgstatError *err)
+{
+    const bool failed =
+        rounds->n_failures > 0 && bsearch(job->input, rounds->failures, rounds->n_failures,
+                                          sizeof *rounds->failures, compare_names);
+    worker->n_states += job_add_state(job, &worker->states);
+    if (!job_is_readable_again(job))
+        return failed ? IMGSTAT_OK
+                      : error_file(err, IMGSTAT_ERR_ARG, job->input,
+                                   "cannot be read a second time, as exact statistics of the wider "
+                                   "types among these images need");
+    ImgstatOpen open = rounds->batch->open;
+    open.warn = NULL; /* the first read has warned */
+    ImgstatFile *file = NULL;
+    ImgstatResult res = job_open(job, &open, NULL, &file, err);
+    if (res == IMGSTAT_OK)
+        res = file_choose(file, job->pages, rounds->batch->levels ? WITH_LEVELS : 0, err);
+    if (res != IMGSTAT_OK && failed)
+        res = IMGSTAT_OK;
+    else
+        for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++)
+            res = read_page(rounds, worker, job, file, file->chosen[i].page, failed, err);
+    imgstat_file_close(file);
+    return error_add_file(err, res, job->input);
+}
+
+static void work(void *context, void *own, size_t index, void *result)
+{
+    Rounds *const rounds = context;
+    Worker *const worker = own;
+    Outcome *const outcome = result;
+    const ImgstatJob *const next = job_queue_at(rounds->jobs, index + rounds->share.workers);
+    if (next)
+        (void)job_prefetch(next, PREFETCH_BYTES);
+    if (!worker->device)
+        outcome->result =
+            imgstat_device_open(rounds->batch->device ? rounds->batch->device : "cpu",
+                                rounds->share.threads, &worker->device, &outcome->error);
+    if (outcome->result == IMGSTAT_OK)
+        outcome->result =
+            read_file(rounds, worker, job_queue_at(rounds->jobs, index), &outcome->error);
+}
+
+static bool begin_job(void *context, size_t job)
+{
+    Rounds *const rounds = context;
+    job_queue_fill(rounds->jobs, job + 1 + rounds->share.workers);
+    return job_queue_at(rounds->jobs, job) != NULL;
+}
+
+static bool report(void *context, size_t index, void *result)
+{
+    Rounds *const rounds = context;
+    const Outcome *const outcome = result;
+    if (outcome->result != IMGSTAT_OK) {
+        rounds->error = outcome->error;
+        return false;
+    }
+    if (rounds->batch->reading && !rounds->batch->reading(rounds->batch->context, index + 1)) {
+        (void)!error_set(&rounds->error, IMGSTAT_ERR_CANCELLED, "interrupted");
+        return false;
+    }
+    return true;
+}
+
+/* ---- A round --------------------------------------------------------------------------------- */
+
+/* Whether these are the files and the pages that were measured. */
+static ImgstatResult check_round(const Rounds *rounds, ImgstatError *err)
+{
+    const ImgstatDataset *const dataset = rounds->dataset;
+    bool same =
+        dataset->n_states != dataset->files || /* it is not known what they were */
+        (rounds->n_states == dataset->n_states && rounds->states.low == dataset->states.low &&
+         rounds->states.high == dataset->states.high);
+    for (size_t i = 0; i < rounds->n; i++)
+        same = same &&
+               (!rounds->item[i].request || rounds->item[i].pages == rounds->item[i].record->pages);
+    return same ? IMGSTAT_OK
+                : error_set(err, IMGSTAT_ERR_IO,
+                            "a file changed between two reads: the statistics would be of neither");
+}
+
+static ImgstatResult read_round(Rounds *rounds, ImgstatError *err)
+{
+    JobQueue queue;
+    Worker first = {0};
+    if (!rounds->stream->restart || !rounds->stream->restart(rounds->stream->context))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "exact statistics of wider types than 16 bits read all images again, and "
+                         "these cannot be read again");
+    IMGSTAT_TRY(
+        measure_open_stream(rounds->stream, rounds->batch->threads, &queue, &rounds->share, err));
+    rounds->jobs = &queue;
+    rounds->error = (ImgstatError){0};
+    rounds->states = (Digest){0};
+    rounds->n_states = 0;
+    for (size_t i = 0; i < rounds->n; i++)
+        atomic_store(&rounds->item[i].pages, 0);
+    const InOrder order = {.n = SIZE_MAX,
+                           .workers = rounds->share.workers,
+                           .context = rounds,
+                           .worker_bytes = sizeof(Worker),
+                           .outcome_bytes = sizeof(Outcome),
+                           .begin = begin_job,
+                           .work = work,
+                           .close = close_worker,
+                           .report = report};
+    ImgstatResult res = in_order_run(&order, &first, err);
+    const ImgstatError *const failed =
+        rounds->error.code != IMGSTAT_OK ? &rounds->error : &queue.error;
+    if (res == IMGSTAT_OK && failed->code != IMGSTAT_OK) {
+        *err = *failed;
+        res = failed->code;
+    }
+    job_queue_close(&queue);
+    return res == IMGSTAT_OK ? check_round(rounds, err) : res;
+}
+
+/* ---- Computations ---------------------------------------------------------------------------- */
+
+static ImgstatResult wait_for_round(void *context, const ReadRequest *request, ImgstatError *err)
+{
+    Computation *const item = context;
+    Rounds *const rounds = item->rounds;
+    pthread_mutex_lock(&rounds->lock);
+    item->request = request;
+    rounds->waiting++;
+    pthread_cond_broadcast(&rounds->changed);
+    while (item->request)
+        pthread_cond_wait(&rounds->changed, &rounds->lock);
+    const ImgstatResult res = item->read;
+    if (res != IMGSTAT_OK && err)
+        *err = item->error;
+    pthread_mutex_unlock(&rounds->lock);
+    return res;
+}
+
+static void *compute(void *context)
+{
+    Computation *const item = context;
+    Rounds *const rounds = item->rounds;
+    const FurtherReads reads = {.read = wait_for_round, .context = item};
+    item->result = result_compute(item->record, rounds->how, &reads, &item->error);
+    pthread_mutex_lock(&rounds->lock);
+    rounds->live--;
+    pthread_cond_broadcast(&rounds->changed);
+    pthread_mutex_unlock(&rounds->lock);
+    return NULL;
+}
+
+/* Reads all files as often as computations wait for it. */
+static void serve(Rounds *rounds)
+{
+    pthread_mutex_lock(&rounds->lock);
+    for (;;) {
+        while (rounds->waiting < rounds->live)
+            pthread_cond_wait(&rounds->changed, &rounds->lock);
+        if (rounds->live == 0)
+            break;
+        pthread_mutex_unlock(&rounds->lock);
+        ImgstatError error = {0};
+        const ImgstatResult res = read_round(rounds, &error);
+        pthread_mutex_lock(&rounds->lock);
+        for (size_t i = 0; i < rounds->n; i++) {
+            Computation *const item = &rounds->item[i];
+            if (item->request && res != IMGSTAT_OK)
+                item->error = error;
+            item->read = res;
+            item->request = NULL;
+        }
+        rounds->waiting = 0;
+        pthread_cond_broadcast(&rounds->changed);
+    }
+    pthread_mutex_unlock(&rounds->lock);
+}
+
+/* Computes the records that are listed. */
+static ImgstatResult compute_listed(Rounds *rounds, ImgstatError *err)
+{
+    size_t started = 0;
+    ImgstatResult res = IMGSTAT_OK;
+    rounds->live = rounds->n;
+    rounds->waiting = 0;
+    for (; started < rounds->n; started++)
+        if (pthread_create(&rounds->item[started].thread, NULL, compute, &rounds->item[started]))
+            break;
+    pthread_mutex_lock(&rounds->lock);
+    rounds->live -= rounds->n - started;
+    pthread_mutex_unlock(&rounds->lock);
+    if (started < rounds->n)
+        res = error_set(err, IMGSTAT_ERR_MEMORY, "no thread can be started");
+    serve(rounds);
+    for (size_t i = 0; i < started; i++) {
+        Computation *const item = &rounds->item[i];
+        pthread_join(item->thread, NULL);
+        if (res == IMGSTAT_OK && item->result != IMGSTAT_OK) {
+            res = item->result;
+            if (err)
+                *err = item->error;
+        }
+    }
+    for (size_t i = 0; i < rounds->n; i++)
+        pthread_mutex_destroy(&rounds->item[i].lock);
+    rounds->n = 0;
+    return res;
+}
+
+ImgstatResult dataset_read_again(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
+                                 const ImgstatMeasure *how, const ImgstatJobStream *stream,
+                                 ImgstatError *err)
+{
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    Rounds *const rounds = calloc(1, sizeof *rounds);
+    if (!rounds)
+        return error_memory(err, sizeof *rounds, "statistics");
+    *rounds = (Rounds){.dataset = dataset,
+                       .batch = batch,
+                       .how = how,
+                       .stream = stream,
+                       .failures = account.failures,
+                       .n_failures = account.n_failures};
+    pthread_mutex_init(&rounds->lock, NULL);
+    pthread_cond_init(&rounds->changed, NULL);
+    ImgstatResult res = IMGSTAT_OK;
+    ImgstatRecord *record;
+    for (size_t i = 0; res == IMGSTAT_OK && (record = imgstat_dataset_record(dataset, i)); i++) {
+        if (sample_is_narrow(record->kind->sample))
+            continue;
+        Computation *const item = &rounds->item[rounds->n++];
+        *item = (Computation){.rounds = rounds, .record = record};
+        pthread_mutex_init(&item->lock, NULL);
+        if (rounds->n == RECORDS)
+            res = compute_listed(rounds, err);
+    }
+    if (res == IMGSTAT_OK && rounds->n > 0)
+        res = compute_listed(rounds, err);
+    pthread_cond_destroy(&rounds->changed);
+    pthread_mutex_destroy(&rounds->lock);
+    free(rounds);
+    return res;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* option_check.c: options of stats, hist and merge that do not go together. */
+#include "option_check.h"
+#include "option_value.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool option_is_standard_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+bool check_measuring(Command command, const char *name, const Options *o)
+{
+    if ((o->bins > 0 || o->has_range) && command != COMMAND_HIST && o->style == OUTPUT_PEOPLE)
+        return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
+    if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
+        return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
+    if (o->mode && o->style == OUTPUT_PEOPLE)
+        return usage_error(name, "--mode needs --json or --csv");
+    if (o->save_record != NULL && o->by != IMGSTAT_BY_ALL)
+        return usage_error(name, "--save-record saves what is merged: by --by all, or --by "
+                                 "group=REGEX");
+    if (option_is_standard_output(o->save_record) && o->style != OUTPUT_PEOPLE)
+        return usage_error(name, "--json and --csv print to standard output: --save-record must "
+                                 "name a file");
+    if (o->levels && o->by == IMGSTAT_BY_ALL)
+        return usage_error(name, "--levels measures the same pixels again: it excludes --by all "
+                                 "and --by group");
+    if (o->plot != NULL &&
+        ((o->n_names + o->n_list > 1 && o->by != IMGSTAT_BY_ALL) || o->style != OUTPUT_PEOPLE))
+        return usage_error(name, "--plot draws one image and excludes --json and --csv");
+    if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
+        return usage_error(name, "--plot draws one histogram, --by channel makes several");
+    if (o->plot != NULL && strcmp(o->plot, "-") != 0) {
+        const char *const dot = strrchr(o->plot, '.');
+        if (dot == NULL || (strcasecmp(dot, ".svg") != 0 && strcasecmp(dot, ".png") != 0))
+            return usage_error(name, "--plot writes FILE.svg, FILE.png or -, not '%s'", o->plot);
+    }
+    return true;
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), n = strlen(ending);
+    return length > n && strcmp(name + length - n, ending) == 0;
+}
+
+bool check_records(Command command, const char *name, Options *o)
+{
+    const bool reads = command == COMMAND_STATS || command == COMMAND_HIST;
+    if (!reads || o->n_names == 0)
+        return true;
+    if (!imgstat_dataset_is_file(o->names[0])) {
+        for (size_t i = 1; i < o->n_names; i++)
+            if (has_ending(o->names[i], ".rec") && imgstat_dataset_is_file(o->names[i]))
+                return usage_error(name, "%s holds records: they are not mixed with images",
+                                   o->names[i]);
+        return true;
+    }
+    const char *const asked = o->by != IMGSTAT_BY_DEFAULT          ? "--by"
+                              : o->region.width > 0                ? "--region"
+                              : o->has_nodata                      ? "--nodata"
+                              : o->mask != NULL || o->ignore_masks ? "--mask"
+                              : o->alpha > 0                       ? "--alpha"
+                              : o->pages != NULL                   ? "--page"
+                              : o->levels                          ? "--levels"
+                              : o->indices                         ? "--indices"
+                              : o->salvage                         ? "--salvage"
+                              : o->mode                            ? "--mode"
+                              : o->shards > 0                      ? "--shard"
+                                                                   : NULL;
+    if (asked != NULL)
+        return usage_error(name,
+                           "%s is for images, and %s holds records, which were measured "
+                           "already",
+                           asked, o->names[0]);
+    o->records = true;
+    o->by = IMGSTAT_BY_ALL;
+    return true;
+}
