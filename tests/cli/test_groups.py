@@ -161,8 +161,8 @@ def test_unlike_pages(program, folder):
     (folder / "cut.tif").write_bytes(data)
     done = run(program, *words, folder / "cut.tif", status=1)
     check(b"cut.tif: page 1: " in done.stderr and done.stderr.count(b"\n") == 1, f"{done.stderr!r}")
-    done = run(program, "stats", "--by", "all", folder / "cut.tif", status=2)
-    check(b"page, channel or file" in done.stderr, f"{done.stderr!r}")
+    done = run(program, "stats", "--by", "everything", folder / "cut.tif", status=2)
+    check(b"page, channel, file, all or group" in done.stderr, f"{done.stderr!r}")
     run(program, "hist", "--by", "channel", "--plot", folder / "p.svg", folder / "cut.tif", status=2)
 
 
