@@ -75,10 +75,17 @@ static ImgstatResult read_full(int from, const char *name, const Cancel *cancel,
     return IMGSTAT_OK;
 }
 
-/* Reads `from` to its end into an unnamed file; *out is that file or -1. What does not begin like
- * an image is refused at once: it may never end. */
-static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int *out,
-                           ImgstatError *err)
+static ImgstatResult check_image(const uint8_t *bytes, size_t n, const char *name,
+                                 ImgstatError *err)
+{
+    const Codec *codec;
+    return codec_of_bytes(bytes, n, name, &codec, err);
+}
+
+/* Reads `from` to its end into an unnamed file; *out is that file or -1. What does not begin as it
+ * should is refused at once: it may never end. */
+static ImgstatResult spool(int from, const char *name, SourceCheck *check, const Cancel *cancel,
+                           int *out, ImgstatError *err)
 {
     *out = -1;
     char *const buffer = malloc(SPOOL_BYTES);
@@ -91,9 +98,8 @@ static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int
         res = read_full(from, name, cancel, buffer, SPOOL_BYTES, &n, err);
         if (res != IMGSTAT_OK || n == 0)
             break;
-        const Codec *codec;
         if (first)
-            res = codec_of_bytes((const uint8_t *)buffer, n, name, &codec, err);
+            res = check((const uint8_t *)buffer, n, name, err);
         if (res == IMGSTAT_OK && !write_all(to, buffer, n))
             res = error_file(err, IMGSTAT_ERR_IO, name, "cannot write its temporary copy: %s",
                              strerror(errno));
@@ -109,7 +115,8 @@ static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int
 }
 
 /* Replaces source->fd by something that can be read at positions, and fills in its size. */
-static ImgstatResult make_seekable(Source *source, const Cancel *cancel, ImgstatError *err)
+static ImgstatResult make_seekable(Source *source, SourceCheck *check, const Cancel *cancel,
+                                   ImgstatError *err)
 {
     struct stat st;
     if (fstat(source->fd, &st) != 0)
@@ -120,7 +127,7 @@ static ImgstatResult make_seekable(Source *source, const Cancel *cancel, Imgstat
     const bool seekable = S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0;
     if (!seekable) {
         int copy = -1;
-        IMGSTAT_TRY(spool(source->fd, source->name, cancel, &copy, err));
+        IMGSTAT_TRY(spool(source->fd, source->name, check, cancel, &copy, err));
         close(source->fd);
         source->fd = copy;
         if (fstat(source->fd, &st) != 0)
@@ -166,14 +173,20 @@ static ImgstatResult hand_over(Source **source, ImgstatResult result)
     return result;
 }
 
-ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err)
+ImgstatResult source_open_of(const char *path, SourceCheck *check, const Cancel *cancel,
+                             Source **out, ImgstatError *err)
 {
     ImgstatResult res = create(path, out, err);
     if (res == IMGSTAT_OK)
         res = open_path(*out, cancel, err);
     if (res == IMGSTAT_OK)
-        res = make_seekable(*out, cancel, err);
+        res = make_seekable(*out, check, cancel, err);
     return hand_over(out, res);
+}
+
+ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err)
+{
+    return source_open_of(path, check_image, cancel, out, err);
 }
 
 /* ---- Inputs of the program ---- */

@@ -21,9 +21,17 @@ typedef struct Source {
  * their turn: opening a FIFO lets its writer go on. */
 bool source_is_file(const char *path, uint64_t *bytes);
 
-/* Opens a file, or standard input for "-". cancel: polled while a pipe is waited for; NULL: the
- * wait has no end. */
+/* Checks the first bytes of an input; an error says what is wrong with them. */
+typedef ImgstatResult SourceCheck(const uint8_t *bytes, size_t n, const char *name,
+                                  ImgstatError *err);
+
+/* Opens the file of an image, or standard input for "-". cancel: polled while a pipe is waited for;
+ * NULL: the wait has no end. */
 ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err);
+
+/* Opens a file of another kind. check: refuses the bytes of a pipe before all of it is read. */
+ImgstatResult source_open_of(const char *path, SourceCheck *check, const Cancel *cancel,
+                             Source **out, ImgstatError *err);
 
 /* Opens an input of the program, whose struct is copied. */
 ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Source **out,

@@ -57,6 +57,15 @@ bool imgstat_dataset_is_file(const char *path)
     return is;
 }
 
+/* What no record begins with is refused at once where it comes from a pipe. */
+static ImgstatResult check_begin(const uint8_t *bytes, size_t n, const char *name,
+                                 ImgstatError *err)
+{
+    if (n >= sizeof record_magic && memcmp(bytes, record_magic, sizeof record_magic) == 0)
+        return IMGSTAT_OK;
+    return error_file(err, IMGSTAT_ERR_FORMAT, name, "is no record of imgstat");
+}
+
 /* The bytes of a file are fewer than its counters in memory take, but for texts. */
 static ImgstatResult read_all(const Source *source, uint64_t memory, uint8_t **out,
                               ImgstatError *err)
@@ -64,7 +73,7 @@ static ImgstatResult read_all(const Source *source, uint64_t memory, uint8_t **o
     enum { TEXTS = 64 << 20 };
     size_t got = 0;
     *out = NULL;
-    if (source->bytes > memory + TEXTS)
+    if (source->bytes > TEXTS && source->bytes - TEXTS > memory)
         return error_file(err, IMGSTAT_ERR_LIMIT, source->name,
                           "a record of %llu bytes, more than is allowed",
                           (unsigned long long)source->bytes);
@@ -84,13 +93,13 @@ static ImgstatResult read_all(const Source *source, uint64_t memory, uint8_t **o
 ImgstatResult imgstat_dataset_load(const char *path, uint64_t memory, ImgstatDataset **out,
                                    ImgstatError *err)
 {
-    const uint64_t most = memory ? memory : (uint64_t)4 << 30;
+    const uint64_t most = memory ? memory : RECORD_MEMORY;
     Source *source = NULL;
     uint8_t *bytes = NULL;
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(path && out, __func__, err));
-    IMGSTAT_TRY(source_open(path, NULL, &source, err));
+    IMGSTAT_TRY(source_open_of(path, check_begin, NULL, &source, err));
     ImgstatResult res = read_all(source, most, &bytes, err);
     if (res == IMGSTAT_OK)
         res =

@@ -142,9 +142,12 @@ static uint64_t get_bits(BitReader *from, unsigned n)
         const uint64_t low = get_bits(from, MOST);
         return low | get_bits(from, n - MOST) << MOST;
     }
-    while (from->n < n) {
-        from->bits |= get_number(from->reader, 1) << from->n;
-        from->n += 8;
+    ByteReader *const reader = from->reader;
+    for (; from->n < n; from->n += 8) {
+        if (reader->at < reader->end && !reader->failed)
+            from->bits |= (uint64_t)*reader->at++ << from->n;
+        else
+            reader->failed = true;
     }
     const uint64_t value = from->bits & (((uint64_t)1 << n) - 1);
     from->bits >>= n;
@@ -227,19 +230,21 @@ BinRange bins_get(ByteReader *reader, uint64_t *bins, size_t n)
             return range;
         }
         next += (size_t)gap;
-        range.first = i == 0 ? next : range.first;
-        range.last = next;
-        bins[next++] = 1; /* marks it for the counts, which come in the same order */
+        if (i == 0)
+            range.first = next;
+        else
+            bins[range.last] = next; /* until its count is read: where the next one is */
+        range.last = next++;
     }
     close_stream(&gaps);
-    for (size_t k = range.first; k < next && !reader->failed; k++) {
-        if (!bins[k])
-            continue;
+    for (size_t i = 0, k = range.first; i < present && !reader->failed; i++) {
+        const size_t following = bins[k];
         bins[k] = get_from_stream(&counts);
         if (bins[k] == 0)
             reader->failed = true;
         if (__builtin_add_overflow(range.n, bins[k], &range.n))
             range.n = UINT64_MAX;
+        k = following;
     }
     close_stream(&counts);
     return range;

@@ -9,8 +9,9 @@
 
 void digest_add(Digest *into, const Digest *from)
 {
-    into->low += from->low;
-    into->high += from->high + (into->low < from->low);
+    const Digest added = *from; /* which may be `into` */
+    into->low += added.low;
+    into->high += added.high + (into->low < added.low);
 }
 
 void digest_add_text(Digest *digest, const char *text)

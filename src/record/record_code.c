@@ -101,10 +101,11 @@ static ImgstatResult get_kind(ByteReader *reader, ImgstatKind *kind, char ***tex
     kind->sample = (ImgstatSample)get_number(reader, 1);
     kind->bits = (uint8_t)get_number(reader, 1);
     kind->channels = (uint16_t)get_varint_up_to(reader, UINT16_MAX);
-    kind->alpha = (int16_t)((int)get_varint_up_to(reader, kind->channels) - 1);
+    const uint64_t most = kind->channels <= INT16_MAX ? kind->channels : INT16_MAX + 1;
+    kind->alpha = (int16_t)((int)get_varint_up_to(reader, most) - 1);
     if (reader->failed || kind->bits == 0 ||
         image_check_kind(kind->channels, kind->sample, kind->bits, NULL) != IMGSTAT_OK ||
-        kind->alpha == kind->channels || kind->channels > reader->end - reader->at)
+        kind->channels > reader->end - reader->at)
         return record_damaged(err, "it says of no images what they are");
     *texts = calloc(kind->channels + (size_t)1, sizeof **texts);
     if (!*texts)

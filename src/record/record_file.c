@@ -12,8 +12,6 @@ const uint8_t record_magic[RECORD_MAGIC_BYTES] = {0x89, 'i', 'm', 'g', 's', 't',
 
 enum { CHECKSUM_BYTES = 8, HEADER_BYTES = RECORD_MAGIC_BYTES + 2 + 6 };
 
-static const uint64_t DEFAULT_MEMORY = (uint64_t)4 << 30;
-
 /* ---- Writing ---- */
 
 static void put_account(ByteWriter *writer, const ImgstatDataset *dataset)
@@ -226,7 +224,7 @@ ImgstatResult imgstat_dataset_from_bytes(const char *name, const void *bytes, si
         *out = NULL;
     IMGSTAT_TRY(error_if_null(bytes && out, __func__, err));
     IMGSTAT_TRY(imgstat_dataset_create(&made, err));
-    ImgstatResult res = get_all(bytes, n, made, memory ? memory : DEFAULT_MEMORY, err);
+    ImgstatResult res = get_all(bytes, n, made, memory ? memory : RECORD_MEMORY, err);
     if (res == IMGSTAT_OK && name && !(made->source = shared_text_create(name, strlen(name))))
         res = error_memory(err, strlen(name), "the name of a file");
     if (res == IMGSTAT_OK)

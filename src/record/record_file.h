@@ -10,6 +10,9 @@
 enum { RECORD_MAGIC_BYTES = 8, RECORD_FORMAT = 1 };
 extern const uint8_t record_magic[RECORD_MAGIC_BYTES];
 
+/* Bytes that the counters of a data set may take, unless the program says otherwise. */
+static const uint64_t RECORD_MEMORY = (uint64_t)4 << 30;
+
 /* Writes a data set. The caller frees writer->bytes. */
 void dataset_put(ByteWriter *writer, ImgstatDataset *dataset);
 

@@ -121,7 +121,7 @@ const Option option_table[] = {
              "parentheses of REGEX, or the same match",
      .otherwise = "channel where a file declares axes, else page",
      .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
-             "\"\"."},
+             "\"\". WHAT may follow a blank as well: a file that is named all is ./all then."},
     {.name = "only", .argument = "LIST", .type = OPTION_TEXT, .target = PLACE(transform.only),
      .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
      .help = "With --together all or group: make the transfers from the inputs alone that the file "

@@ -188,6 +188,19 @@ static void note_argument(const Option *option, const char *text, Options *o)
     o->arguments = after;
 }
 
+/* Whether a word is a value of an option, and not a name of a file. */
+static bool is_value(const Option *option, const char *word)
+{
+    for (const char *value = option->words; value != NULL && *value != '\0';) {
+        const size_t length = strcspn(value, " ");
+        const bool begins = value[length - 1] == '='; /* what follows is free */
+        if (strncmp(word, value, length) == 0 && (begins || word[length] == '\0'))
+            return true;
+        value += length + strspn(value + length, " ");
+    }
+    return false;
+}
+
 static bool read_words(Command command, int argc, char **argv, Options *o)
 {
     const Syntax syntax = syntax_of(command);
@@ -196,6 +209,10 @@ static bool read_words(Command command, int argc, char **argv, Options *o)
     opterr = 0;
     while (good && (code = getopt_long(argc, argv, syntax.letters, syntax.longs, NULL)) != -1) {
         char *const word = argv[optind - 1];
+        const Option *const option = find_option(command, code);
+        if (option != NULL && option->implied != NULL && optarg == NULL && optind < argc &&
+            is_value(option, argv[optind]))
+            optarg = argv[optind++]; /* "--together all", as with other options */
         if (code == CODE_WORD)
             o->names[o->n_names++] = optarg;
         else if (code == CODE_STDIN_PAGE && word[1] == CODE_STDIN_PAGE)
@@ -205,9 +222,9 @@ static bool read_words(Command command, int argc, char **argv, Options *o)
         else if (code == '?' || code == ':')
             good = answer_wrong(command, code, argv, o);
         else
-            good = apply_option(find_option(command, code), optarg, o);
+            good = apply_option(option, optarg, o);
         if (good && code != CODE_WORD && code != CODE_STDIN_PAGE)
-            note_argument(find_option(command, code), optarg, o);
+            note_argument(option, optarg, o);
         if (o->help != HELP_NONE)
             break;
     }

@@ -304,3 +304,48 @@ Test(bytes, of_one_record)
     imgstat_record_destroy(again);
     imgstat_record_destroy(record);
 }
+
+Test(bytes, merged_with_itself)
+{
+    for (char name[] = "a"; name[0] <= 'h'; name[0]++) { /* some hashes carry when they double */
+        const uint8_t pixels[] = {1, 2, 3, 250};
+        const ImgstatMeasure how = {.mergeable = true};
+        const ImagePro image = measure_wrap(pixels, 2, 2, 1, IMGSTAT_U8);
+        ImgstatRecord *const record = measure_image(&image, &how), *again = NULL;
+        uint8_t bytes[512], twice[512];
+        image_record_count_file(record, name);
+        const size_t n = imgstat_record_bytes(record, bytes, sizeof bytes);
+        cr_assert(imgstat_record_from_bytes(bytes, n, &again, NULL) == IMGSTAT_OK);
+        cr_assert(imgstat_record_merge(again, record, NULL) == IMGSTAT_OK);
+        cr_assert(imgstat_record_merge(record, record, NULL) == IMGSTAT_OK);
+        const size_t more = imgstat_record_bytes(record, bytes, sizeof bytes);
+        cr_assert(imgstat_record_bytes(again, twice, sizeof twice) == more &&
+                      memcmp(bytes, twice, more) == 0,
+                  "%s", name);
+        imgstat_record_destroy(again);
+        imgstat_record_destroy(record);
+    }
+}
+
+/* An index that int16_t does not hold was read as a negative one, and written as another record. */
+Test(bytes, alpha_beyond_its_type_is_refused)
+{
+    const uint8_t held[] = {IMGSTAT_U8, 8, 0xc0, 0xb8, 0x02, 0x80, 0x80, 0x02};
+    const uint8_t beyond[] = {0xc0, 0xb8, 0x02};
+    const ImgstatKind kind = {
+        .sample = IMGSTAT_U8, .bits = 8, .channels = 40000, .alpha = INT16_MAX};
+    ImgstatRecord *record = NULL;
+    cr_assert(imgstat_record_create(&kind, &record, NULL) == IMGSTAT_OK);
+    Bytes bytes = {.n = imgstat_record_bytes(record, NULL, 0)};
+    bytes.at = malloc(bytes.n);
+    cr_assert(bytes.at && imgstat_record_bytes(record, bytes.at, bytes.n) == bytes.n);
+    imgstat_record_destroy(record);
+    size_t at = 0;
+    while (at + sizeof held < bytes.n && memcmp(bytes.at + at, held, sizeof held) != 0)
+        at++;
+    cr_assert(at + sizeof held < bytes.n);
+    memcpy(bytes.at + at + sizeof held - sizeof beyond, beyond, sizeof beyond);
+    put_right(bytes);
+    check_refused(bytes, IMGSTAT_ERR_FORMAT, "it says of no images what they are");
+    free(bytes.at);
+}
