@@ -294,6 +294,28 @@ def test_shards(program, folder):
         check(times == [path.stat().st_mtime_ns for path in files[1:-1]], "what is done stays")
 
 
+def test_transfers_from_records(program, folder):
+    make_plates(folder)
+    (folder / "in").mkdir()
+    for path in folder.glob("plate*.png"):
+        path.rename(folder / "in" / path.name)
+    run(program, "stats", "--by", "all", "--save-record", "all.rec", "in", cwd=folder)
+    for words in (("normalize",), ("normalize", "--clip", "2,3"), ("normalize", "--mean", "100", "--stddev", "20"),
+                  ("equalize",)):
+        run(program, *words, "--together", "in", "-o", "together", "--force", "--save-transfer", "t.json", cwd=folder)
+        run(program, *words, "--from", "all.rec", "in", "-o", "from", "--force", "--save-transfer", "f.json", cwd=folder)
+        for path in sorted((folder / "together").iterdir()):
+            check(path.read_bytes() == (folder / "from" / path.name).read_bytes(), f"{words}: {path.name}")
+        check((folder / "t.json").read_bytes() == (folder / "f.json").read_bytes(), f"{words}: saved transfers")
+    run(program, "stats", "--by", "group=plate.", "--save-record", "plates.rec", "in", cwd=folder)
+    run(program, "stats", "--by", "all", "--save-record", "rgb.rec", TESTDATA / "good-interlaced.png", cwd=folder)
+    for words, cause in ((("--from", "plates.rec"), b"holds 3 records"), (("--from", "all.rec", "--together"), b"--together"),
+                         (("--from", "rgb.rec", "--channels", "luma"), b"luma")):
+        done = run(program, "normalize", *words, "in/plate0_0.png", "-o", "none.png", cwd=folder, status=None)
+        check(done.returncode in (1, 2) and not (folder / "none.png").exists(), f"{words}: {done.stderr}")
+        check(cause in done.stderr, f"{words}: {done.stderr}")
+
+
 def test_files_that_change(program, folder):
     if tifffile is None:
         return

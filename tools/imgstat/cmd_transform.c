@@ -6,6 +6,7 @@
 #include "outputs.h"
 #include "plan.h"
 #include "print_json.h"
+#include "record_files.h"
 #include "shard_text.h"
 #include "status.h"
 #include "text.h"
@@ -197,7 +198,7 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
         run->refused = result == IMGSTAT_ERR_ARG && !of_file; /* before any image was begun */
         status_raise(run->refused ? STATUS_USAGE : STATUS_FAILED);
     } else if (t->save_transfer != NULL && result == IMGSTAT_OK && run->failed < inputs->n &&
-               !save_transfer(run, made)) {
+               !save_transfer(run, given != NULL ? given : made)) {
         status_raise(STATUS_FAILED);
     }
     imgstat_transfer_destroy(made);
@@ -213,7 +214,7 @@ static bool check_saving(const Options *o, const InputList *inputs, const Output
     const TransformOptions *const t = &o->transform;
     if (t->save_transfer == NULL)
         return true;
-    if (inputs->n > 1 && t->together != IMGSTAT_BY_ALL) {
+    if (inputs->n > 1 && t->together != IMGSTAT_BY_ALL && t->record == NULL) {
         fprintf(stderr,
                 "%s: each of %zu images would have a transfer of its own to save; --together makes "
                 "one\n",
@@ -230,6 +231,30 @@ static bool check_saving(const Options *o, const InputList *inputs, const Output
     free(name);
     status_raise(STATUS_FAILED);
     return false;
+}
+
+/* Makes the transfer of the only record of a file. NULL after a sentence and a raised status. */
+static ImgstatTransfer *transfer_of_record(const Options *o)
+{
+    const TransformOptions *const t = &o->transform;
+    ImgstatTransfer *made = NULL;
+    ImgstatError error;
+    ImgstatDataset *const dataset = record_file_load(t->record);
+    const size_t n = dataset != NULL ? imgstat_dataset_records(dataset) : 0;
+    char *const name = text_display(t->record);
+    if (dataset != NULL && n != 1) {
+        fprintf(stderr, "%s: --from: %s holds %zu records, and one transfer is made from one\n",
+                o->command, name, n);
+        status_raise(STATUS_USAGE);
+    } else if (dataset != NULL &&
+               imgstat_transfer_from_record(&t->method, imgstat_dataset_record(dataset, 0), NULL,
+                                            &made, &error) != IMGSTAT_OK) {
+        fprintf(stderr, "%s: --from: %s: %s\n", o->command, name, error.message);
+        status_raise(error.code == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+    }
+    free(name);
+    imgstat_dataset_destroy(dataset);
+    return made;
 }
 
 static void run_command(PartRun *part, const InputList *inputs)
@@ -258,6 +283,8 @@ static void run_command(PartRun *part, const InputList *inputs)
             imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
             fprintf(stderr, "%s\n", error.message);
             status_raise(STATUS_FAILED);
+        } else if (o->transform.record != NULL && (given = transfer_of_record(o)) == NULL) {
+            run.refused = true; /* a sentence was printed */
         } else if (o->transform.dry_run) {
             list(&run, given);
         } else if (given != NULL && !check_fits(o, &outputs, given)) {

@@ -129,6 +129,12 @@ const Option option_table[] = {
      .more = "LIST has names or patterns such as *_ctrl.tif, one a line, or ended by NUL bytes. "
              "Those with a slash are compared with the whole name as it was given, others with "
              "its last part."},
+    {.name = "from", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(transform.record),
+     .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
+     .help = "Make one transfer from the record that FILE holds, which stats --save-record wrote; no "
+             "image is measured",
+     .more = "FILE holds one record. It knows the channels and not their luma: RGB needs --channels "
+             "joint or each."},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Write the transfer of one page, or with --together of all channels and depths, as JSON "

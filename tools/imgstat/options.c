@@ -257,6 +257,11 @@ static bool check_method(const char *name, const TransformOptions *t)
     if (t->method.region.width > 0 && (transform == IMGSTAT_CLAHE || !measures))
         return usage_error(name, "--region is for methods that measure each image, and not for "
                                  "--clahe");
+    if (t->record != NULL && (t->reference != NULL || transform == IMGSTAT_CLAHE))
+        return usage_error(name, "--from measures nothing but the record: it excludes --match and "
+                                 "--clahe");
+    if (t->record != NULL && (t->together != IMGSTAT_BY_DEFAULT || t->method.region.width > 0))
+        return usage_error(name, "--from measures no image: it excludes --together and --region");
     if (t->has_grid && transform != IMGSTAT_CLAHE)
         return usage_error(name, "--grid and --clip-limit belong to --clahe");
     if (transform == IMGSTAT_CLAHE && (t->together > IMGSTAT_BY_PAGE || t->save_transfer != NULL))

@@ -34,6 +34,7 @@ typedef struct TransformOptions {
     const char *reference;     /* of match */
     const char *transfer;      /* of apply: the saved one */
     const char *save_transfer; /* NULL for none */
+    const char *record;        /* the saved record that is measured in place of images; or NULL */
     const char *output;        /* file, folder or "-" */
     ImgstatWrite write;
     ImgstatGrouping together;
