@@ -5,6 +5,7 @@
 
 #include "helper_keys.h"
 #include "helper_measure.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -236,6 +237,8 @@ Test(bytes, damaged_ones_are_refused)
         size_t taken = 0;
         for (size_t i = 0; i + 8 < bytes.n; i++) {
             for (unsigned bit = 0; bit < 8; bit++) {
+                if (!is_run(i + bit, 4))
+                    continue;
                 bytes.at[i] ^= (uint8_t)(1u << bit);
                 cr_assert(read_changed(bytes, &error) != IMGSTAT_OK, "byte %zu", i);
                 put_right(bytes);
