@@ -303,9 +303,9 @@ typedef struct ImgstatInput {
     /* NULL, or called each time that the input is opened, before it is read. An input may be open
      * more than once at a time, and be opened again. */
     ImgstatResult (*open)(void *context, ImgstatError *err);
-    /* Reads up to `bytes` bytes from `offset` on, both of which lie within the input, and sets *got
-     * to their number. The library asks for missing ones again; 0 means that the input ends there,
-     * earlier than it was said to. Any thread, and several at once, each with its own `to`. */
+    /* Reads up to `bytes` bytes from `offset` on, within the input, and sets *got to their number.
+     * The library asks for missing ones again; 0 means that the input ends there, earlier than it
+     * was said to. Any thread, and several at once, each with its own `to`. */
     ImgstatResult (*read_at)(void *context, uint64_t offset, void *to, size_t bytes, size_t *got,
                              ImgstatError *err);
     /* NULL, or called once for each time that the input was opened, after its last read. */

@@ -162,6 +162,13 @@ ImgstatResult error_file(ImgstatError *err, ImgstatResult code, const char *file
     return code;
 }
 
+ImgstatResult error_of_callback(ImgstatError *err, ImgstatResult code, const char *file,
+                                ImgstatError *from, const char *otherwise)
+{
+    from->message[sizeof from->message - 1] = '\0';
+    return error_file(err, code, file, "%s", from->message[0] ? from->message : otherwise);
+}
+
 ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err)
 {
     if (given)

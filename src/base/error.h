@@ -22,6 +22,11 @@ __attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err,
 __attribute__((format(printf, 4, 5))) ImgstatResult
 error_file(ImgstatError *err, ImgstatResult code, const char *file, const char *format, ...);
 
+/* The failure of a function of the program, which may have left no sentence: `otherwise` stands for
+ * it. from: what the function was given for its error. */
+ImgstatResult error_of_callback(ImgstatError *err, ImgstatResult code, const char *file,
+                                ImgstatError *from, const char *otherwise);
+
 /* IMGSTAT_ERR_ARG, with the name of the public function, unless all pointers that it needs are
  * given. */
 ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_queue.h: the jobs of a batch: an array, or a stream of which few are held at a time. */
+/* job_queue.h: the jobs of a batch: an array, or a stream that holds few at a time. */
 #ifndef IMGSTAT_BATCH_JOB_QUEUE_H
 #define IMGSTAT_BATCH_JOB_QUEUE_H
 

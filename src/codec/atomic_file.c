@@ -281,14 +281,6 @@ static ImgstatResult write_stream(const AtomicFile *output, int to, const char *
 }
 
 /* The error of a callback, which may have written a sentence without the name. */
-static ImgstatResult sink_error(const AtomicFile *output, ImgstatResult code, ImgstatError *from,
-                                ImgstatError *err)
-{
-    from->message[sizeof from->message - 1] = '\0';
-    return error_file(err, code, output->name, "%s",
-                      from->message[0] ? from->message : "cannot be written");
-}
-
 static ImgstatResult write_sink(AtomicFile *output, const char *from, size_t bytes,
                                 ImgstatError *err)
 {
@@ -296,7 +288,8 @@ static ImgstatResult write_sink(AtomicFile *output, const char *from, size_t byt
     IMGSTAT_TRY(cancel_check(output->cancel, err));
     output->sink_began = true;
     const ImgstatResult res = output->sink.write(output->sink.context, from, bytes, &why);
-    return res == IMGSTAT_OK ? res : sink_error(output, res, &why, err);
+    return res == IMGSTAT_OK ? res
+                             : error_of_callback(err, res, output->name, &why, "cannot be written");
 }
 
 /* Ends what the sink was given. */
@@ -306,7 +299,9 @@ static ImgstatResult finish_sink(AtomicFile *output, ImgstatResult result, Imgst
     if (!output->sink_began || !output->sink.finish)
         return result;
     const ImgstatResult res = output->sink.finish(output->sink.context, result == IMGSTAT_OK, &why);
-    return result != IMGSTAT_OK || res == IMGSTAT_OK ? result : sink_error(output, res, &why, err);
+    return result != IMGSTAT_OK || res == IMGSTAT_OK
+               ? result
+               : error_of_callback(err, res, output->name, &why, "cannot be written");
 }
 
 /* Copies the unlinked temporary to standard output, into the FIFO or device that `name` is, or to

@@ -66,8 +66,8 @@ struct Decoder {
     PageList list;                    /* filled in by open; empty: one image */
     ImgstatPage page;                 /* the page selected; page.pages is known after open */
     const char *const *channel_names; /* page.channels names; NULL: no page is selected */
-    bool outlined; /* none is, but page and layout have what the header says of one that cannot be
-                      decoded */
+    bool outlined; /* no page is selected: page and layout describe one that cannot be decoded, as
+                      its header does */
     DecodeOptions options;
     DecodeCaps caps;   /* of the page selected */
     bool started;      /* rows of the page were asked for */

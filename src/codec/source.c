@@ -192,14 +192,6 @@ ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, 
 /* ---- Inputs of the program ---- */
 
 /* The error of a callback, which may have written a sentence without the name. */
-static ImgstatResult input_error(const Source *source, ImgstatResult code, ImgstatError *from,
-                                 ImgstatError *err)
-{
-    from->message[sizeof from->message - 1] = '\0';
-    return error_file(err, code, source->name, "%s",
-                      from->message[0] ? from->message : "cannot be read");
-}
-
 ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Source **out,
                                 ImgstatError *err)
 {
@@ -208,7 +200,7 @@ ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Sou
     if (res == IMGSTAT_OK && input->open) {
         res = input->open(input->context, &why);
         if (res != IMGSTAT_OK)
-            res = input_error(*out, res, &why, err);
+            res = error_of_callback(err, res, (*out)->name, &why, "cannot be read");
     }
     if (res == IMGSTAT_OK) { /* it is closed from here on */
         (*out)->input = *input;
@@ -231,7 +223,7 @@ static ImgstatResult read_input(const Source *source, uint64_t offset, char *to,
         const ImgstatResult res =
             input->read_at(input->context, offset + *got, to + *got, bytes - *got, &n, &why);
         if (res != IMGSTAT_OK)
-            return input_error(source, res, &why, err);
+            return error_of_callback(err, res, source->name, &why, "cannot be read");
         if (n > bytes - *got)
             return error_file(err, IMGSTAT_ERR_IO, source->name,
                               "its reader returned %zu bytes, %zu were asked for", n, bytes - *got);

@@ -3,6 +3,7 @@
 #include "record/dataset.h"
 
 #include "record/kind.h"
+#include "record/record_code.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -162,8 +163,7 @@ ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, Img
     const DatasetEntry one = {.record = record};
     if (dataset->n > 0 && compare_entries(dataset->entries[dataset->n - 1], &one) >= 0) {
         imgstat_record_destroy(record);
-        return error_set(err, IMGSTAT_ERR_FORMAT,
-                         "the record is damaged: its groups are not in order");
+        return record_damaged(err, "its groups are not in order");
     }
     IMGSTAT_TRY(dataset_add_from(dataset, record, NULL, err));
     dataset->sorted = true;

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-static const uint64_t MOST_SAMPLES = UINT64_MAX / 2; /* as the sums of bins allow */
-
 /* ---- Making ---- */
 
 ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, ImagePlace place,
@@ -94,12 +92,6 @@ void imgstat_record_destroy(ImgstatRecord *record)
 
 /* ---- Merging ---- */
 
-static unsigned __int128 tally_samples(const Tally *tally)
-{
-    return (unsigned __int128)tally->n + tally->nan + tally->pinf + tally->ninf + tally->nodata +
-           tally->masked;
-}
-
 /* Of the highest limb of a sum; below that, 2^31 records do not exceed it. */
 static bool sums_fit(const ExactSum *a, const ExactSum *b)
 {
@@ -119,8 +111,8 @@ ImgstatResult image_record_check(const ImgstatRecord *into, const ImgstatRecord 
             imgstat_sample_name(a->sample));
     for (uint16_t c = 0; c < a->channels; c++) {
         const Tally *const x = &a->tally[c], *const y = &b->tally[c];
-        if (tally_samples(x) + tally_samples(y) > MOST_SAMPLES || !sums_fit(&x->fsum, &y->fsum) ||
-            !sums_fit(&x->fsum2, &y->fsum2))
+        if (tally_samples(x) + tally_samples(y) > RECORD_MOST_SAMPLES ||
+            !sums_fit(&x->fsum, &y->fsum) || !sums_fit(&x->fsum2, &y->fsum2))
             return error_set(err, IMGSTAT_ERR_LIMIT, "more than 2^63 samples in one record");
     }
     return IMGSTAT_OK;

@@ -9,6 +9,15 @@
 #include "record/record.h"
 #include "record/shared_text.h"
 
+/* Samples that a saved tally counts at most, as the sums of bins allow. */
+#define RECORD_MOST_SAMPLES (UINT64_MAX / 2)
+
+static inline unsigned __int128 tally_samples(const Tally *tally)
+{
+    return (unsigned __int128)tally->n + tally->nan + tally->pinf + tally->ninf + tally->nodata +
+           tally->masked;
+}
+
 /* A percentile that is a sample's value or, of 64-bit integers, another whole number: a double may
  * not hold it. */
 typedef struct ExactPercentile {

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-static const uint64_t MOST_SAMPLES = UINT64_MAX / 2;
-
 enum {
     HAS_NODATA = 1,   /* a nodata value was given */
     NODATA_KEY = 2,   /* and the sample type holds it: its order key follows */
@@ -298,8 +296,8 @@ static void put_sums(ByteWriter *writer, ImgstatSample sample, const Tally *tall
 static void get_sums(ByteReader *reader, ImgstatSample sample, Tally *tally)
 {
     if (sample_is_float(sample)) {
-        tally->sum_overflow = get_varint_up_to(reader, MOST_SAMPLES);
-        tally->sum2_overflow = get_varint_up_to(reader, MOST_SAMPLES);
+        tally->sum_overflow = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
+        tally->sum2_overflow = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
         get_exact(reader, &tally->fsum);
         get_exact(reader, &tally->fsum2);
     } else {
@@ -346,11 +344,10 @@ static bool is_finite(ImgstatSample sample, uint64_t key)
 
 static bool is_consistent(const Record *counts, const Tally *tally, const BinRange *range)
 {
-    const unsigned __int128 samples = (unsigned __int128)tally->n + tally->nan + tally->pinf +
-                                      tally->ninf + tally->nodata + tally->masked;
     const unsigned shift = sample_bin_shift(counts->sample);
-    if (samples > MOST_SAMPLES || (!sample_is_float(counts->sample) &&
-                                   (tally->nan > 0 || tally->pinf > 0 || tally->ninf > 0)))
+    if (tally_samples(tally) > RECORD_MOST_SAMPLES ||
+        (!sample_is_float(counts->sample) &&
+         (tally->nan > 0 || tally->pinf > 0 || tally->ninf > 0)))
         return false;
     if (tally->n == 0)
         return range->n == 0;

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
-from harness import check, environment, main, png, run, tiff, wait_until  # noqa: E402
+from harness import check, environment, main, run, tiff, wait_until  # noqa: E402
+from test_shards import make_images, tree  # noqa: E402
 
 MPIRUN, PROGRAM = os.environ.get("IMGSTAT_MPIRUN", ""), os.environ.get("IMGSTAT_MPI", "")
 OPEN_MPI = MPIRUN.endswith("openmpi")
@@ -29,20 +30,6 @@ def launch(n):
 
 def ranks(n, *words, status=0, **more):
     return run(*launch(n), *words, status=status, variables={"TMPDIR": os.environ.get("TMPDIR", "/tmp")}, **more)
-
-
-def make_images(folder, n=60):
-    """Images of different sizes, some of them damaged, in two directories."""
-    for i in range(n):
-        place = folder / "in" / ("a" if i % 3 else "b")
-        place.mkdir(parents=True, exist_ok=True)
-        size = 4 + i * 2
-        data = png(size, size, 8, random.Random(i).randbytes(size * size))
-        (place / f"{i:03}.png").write_bytes(data if i % 10 else data[:len(data) // 2])
-
-
-def tree(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def says(done, whole):
