@@ -728,6 +728,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_record(
     const ImgstatMethod *method, const ImgstatRecord *record, const ImgstatRecord *reference,
     ImgstatTransfer **out, ImgstatError *err);
 
+/* Creates the set of transfers that imgstat_transfer_from_record makes of the records of a data
+ * set: each image gets that of its group, which ImgstatJob.group names, and of its kind, the rules
+ * of reading apart. An image without one is an IMGSTAT_ERR_ARG. Not for IMGSTAT_MATCH. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_dataset(
+    const ImgstatMethod *method, ImgstatDataset *dataset, ImgstatTransfer **out, ImgstatError *err);
+
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
@@ -760,9 +766,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *p
 IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
 /* Checks that a transfer can map a page: its sample type and channels fit, or it is the mask of
- * another page and passes. */
+ * another page and passes. group: of the file, as ImgstatJob has it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer,
                                                                    const ImgstatPage *page,
+                                                                   const char *group,
                                                                    ImgstatError *err);
 
 /* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are
