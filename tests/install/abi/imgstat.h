@@ -520,8 +520,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_create(const Imgstat
                                                                    ImgstatRecord **out,
                                                                    ImgstatError *err);
 /* Adds what `from` holds, and drops what was computed of `into`. Associative and commutative.
- * IMGSTAT_ERR_ARG where the kinds differ, and where one of two records of a wider type holds no
- * counts of leading bits (see ImgstatMeasure.mergeable); IMGSTAT_ERR_LIMIT beyond 2^63 samples.
+ * IMGSTAT_ERR_ARG where the kinds differ, where one of two records of a wider type holds no
+ * counts of leading bits (see ImgstatMeasure.mergeable), and where `into` is the record of a data
+ * set, whose group and kind cannot change; IMGSTAT_ERR_LIMIT beyond 2^63 samples, files or pages.
  * After a failure `into` is as it was. The record of an image in memory fits every kind of its
  * sample type, bits, channels and rules. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_merge(ImgstatRecord *into,
@@ -573,7 +574,8 @@ IMGSTAT_API void imgstat_dataset_destroy(ImgstatDataset *dataset); /* accepts NU
 /* Returns the number of records. */
 IMGSTAT_API size_t imgstat_dataset_records(ImgstatDataset *dataset);
 /* Returns record i of them in ascending order of group, then kind; NULL beyond the last. It is the
- * data set's, lives until that is destroyed, and may be computed. */
+ * data set's and lives until that is destroyed. It may be computed, saved, and merged into other
+ * records, not merged into: data sets merge as a whole. */
 IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_t i);
 /* Adds the records and the account of `from`, which stays as it is. Associative and commutative.
  * IMGSTAT_ERR_ARG, with a sentence that names what differs, and nothing changed:
@@ -585,6 +587,12 @@ IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge(ImgstatDataset *into,
                                                                    const ImgstatDataset *from,
                                                                    ImgstatError *err);
+
+/* Adds a data set that was saved: imgstat_dataset_load and imgstat_dataset_merge, in less time. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge_file(ImgstatDataset *into,
+                                                                        const char *path,
+                                                                        uint64_t memory,
+                                                                        ImgstatError *err);
 
 /* Writes a data set as bytes, as imgstat_record_bytes does. */
 IMGSTAT_API size_t imgstat_dataset_bytes(ImgstatDataset *dataset, void *out, size_t capacity);
