@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata.c: fields of metadata to the neutral form, and from it. */
 #include "codec/metadata.h"
+#include "base/compiler.h"
 #include "base/utf8.h"
 #include "codec/exif.h"
 #include "codec/iptc.h"
@@ -150,23 +151,38 @@ static ImgstatResult read_iptc(const TiffDecoder *td, Metadata *out, Warnings *w
     return read_resources(&from, at, TIFFTAG_PHOTOSHOP, out, warnings, err);
 }
 
-/* Fields that other formats have a place for, that describe how samples lie, or that EXIF data hold
- * the copy of. */
+/* Returns whether other formats have a place for a field, or it describes how samples lie and which
+ * values they have. */
 static bool has_place(uint16_t tag)
 {
-    switch (tag) {
-    case TIFFTAG_XMLPACKET:
-    case TIFFTAG_RICHTIFFIPTC:
-    case TIFFTAG_PHOTOSHOP:
-    case TIFFTAG_EXIFIFD:
-    case TIFFTAG_ICCPROFILE:
-    case TIFFTAG_GPSIFD:
-    case TAG_GDAL_NODATA: /* its loss has a warning of its own */
-        return true;
-    default: /* SMinSampleValue, SMaxSampleValue, and JPEG's */
-        return tag <= TIFFTAG_SMAXSAMPLEVALUE ||
-               (tag >= TIFFTAG_JPEGTABLES && tag <= TIFFTAG_REFERENCEBLACKWHITE);
-    }
+    static const struct {
+        uint16_t first, last;
+    } ranges[] = {{TIFFTAG_SUBFILETYPE, TIFFTAG_CELLLENGTH},
+                  {TIFFTAG_FILLORDER, TIFFTAG_FILLORDER},
+                  {TIFFTAG_DOCUMENTNAME, TIFFTAG_PLANARCONFIG},
+                  {TIFFTAG_FREEOFFSETS, TIFFTAG_FREEBYTECOUNTS},
+                  {TIFFTAG_GROUP3OPTIONS, TIFFTAG_RESOLUTIONUNIT},
+                  {TIFFTAG_SOFTWARE, TIFFTAG_DATETIME},
+                  {TIFFTAG_ARTIST, TIFFTAG_ARTIST},
+                  {TIFFTAG_PREDICTOR, TIFFTAG_PREDICTOR},
+                  {TIFFTAG_COLORMAP, TIFFTAG_COLORMAP},
+                  {TIFFTAG_TILEWIDTH, TIFFTAG_TILEBYTECOUNTS},
+                  {TIFFTAG_SUBIFD, TIFFTAG_SUBIFD},
+                  {TIFFTAG_EXTRASAMPLES, TIFFTAG_SMAXSAMPLEVALUE},
+                  {TIFFTAG_JPEGTABLES, TIFFTAG_JPEGTABLES},
+                  {TIFFTAG_JPEGPROC, TIFFTAG_REFERENCEBLACKWHITE},
+                  {TIFFTAG_XMLPACKET, TIFFTAG_XMLPACKET},
+                  {TIFFTAG_COPYRIGHT, TIFFTAG_COPYRIGHT},
+                  {TIFFTAG_RICHTIFFIPTC, TIFFTAG_RICHTIFFIPTC},
+                  {TIFFTAG_PHOTOSHOP, TIFFTAG_PHOTOSHOP},
+                  {TIFFTAG_EXIFIFD, TIFFTAG_EXIFIFD},
+                  {TIFFTAG_ICCPROFILE, TIFFTAG_ICCPROFILE},
+                  {TIFFTAG_GPSIFD, TIFFTAG_GPSIFD},
+                  {TIFFTAG_GDAL_NODATA, TIFFTAG_GDAL_NODATA}}; /* it has a warning of its own */
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+        if (tag >= ranges[i].first && tag <= ranges[i].last)
+            return true;
+    return false;
 }
 
 typedef struct LostFields {

@@ -286,15 +286,15 @@ def test_only_here(program, folder):
     named = {*done.stderr.decode().split("left out: ")[-1].splitlines()[0].split(", ")}
     check(named == {"PageName", "33550", "42112", "65000"}, f"to PNG: {named}")
     chunk, image = harness.png_chunk, png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
-    more = (chunk(b"gAMA", struct.pack(">I", 45455)) + chunk(b"bKGD", b"\0\1") + chunk(b"vpAg", bytes(9)) +
+    more = (chunk(b"gAMA", struct.pack(">I", 45455)) + chunk(b"bKGD", b"\0\1") + chunk(b"prVW", bytes(9)) +
             chunk(b"tEXt", b"Title\0of it") + chunk(b"tEXt", b"Comment\0on it") + chunk(b"zTXt", b"my\xff\x1bkey\0\0" + zlib.compress(b"x")))
     (folder / "a.png").write_bytes(image[:33] + more + image[33:])
     done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.tif")
-    check("left out: gAMA, vpAg, Comment, my??key\n" in done.stderr.decode(), f"to TIFF: {done.stderr}")
+    check("left out: gAMA, prVW, Comment, my\ufffd?key\n" in done.stderr.decode(), f"to TIFF: {done.stderr}")
     done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.png")
     got = (folder / "b.png").read_bytes()
-    check(done.stderr.count(b"warning") == 1 and b"its vpAg chunk is left out" in done.stderr, f"to PNG: {done.stderr}")
-    check(b"vpAg" not in got and b"gAMA" in got and b"Comment" in got, "to PNG")
+    check(done.stderr.count(b"warning") == 1 and b"its prVW chunk is left out" in done.stderr, f"to PNG: {done.stderr}")
+    check(b"prVW" not in got and b"gAMA" in got and b"Comment" in got, "to PNG")
     check(run(program, "info", folder / "a.png", folder / "a.tif").stderr == b"", "info loses nothing")
 
 
