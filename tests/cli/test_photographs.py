@@ -74,6 +74,22 @@ OLD_CONTRAST = ("IFD1:", "Photoshop:PhotoshopThumbnail")  # thumbnails: they go,
 NARROW = {"IFD0:BitsPerSample", "PNG:BitDepth"}
 
 
+def check_output(where, before, after, warned, narrow=False):
+    """before, after: a path, and what exiftool finds in it. warned: of a thumbnail."""
+    (source, old), (path, new) = before, after
+    thumbnail = [key for key in old if key.startswith(OLD_CONTRAST)]
+    check(warned == bool(thumbnail), f"{where}: a warning: {warned}")
+    check(not [key for key in new if key.startswith(OLD_CONTRAST)], f"{where}: a thumbnail stays")
+    for key in {*old, *new} - {*thumbnail}:
+        explained = key in EXPLAINED or key.split(":")[0] in EXPLAINED or (narrow and key in NARROW)
+        check(explained or old.get(key) == new.get(key), f"{where}: {key} {old.get(key)} becomes {new.get(key)}")
+    if source.suffix == ".tif":
+        tree, got = read(source), read(path)
+        chain = [page for page in tree.chain if page.first(254) == 0]
+        found = differences(chain, got.chain, {34377, *({258} if narrow else ())})
+        check(not found and got.order == tree.order, f"{where}: {found}")
+
+
 def test_round_trip(program, folder):
     """Thumbnails kept the old contrast, and were measured. All else stays."""
     if not has("exiftool"):
@@ -91,20 +107,9 @@ def test_round_trip(program, folder):
         out = folder / words.replace(" ", "")
         done = run(program, *words.split(), folder / "in", "-o", out)
         after = tags([out / name for name in inputs])
-        for name, old in before.items():
-            new, where = after[name], f"{words} {name}"
+        for name in before:
             warned = f"/{name}: warning: its " in done.stderr.decode()
-            thumbnail = [key for key in old if key.startswith(OLD_CONTRAST)]
-            check(warned == bool(thumbnail), f"{where}: {done.stderr.decode()}")
-            check(not [key for key in new if key.startswith(OLD_CONTRAST)], f"{where}: a thumbnail stays")
-            for key in {*old, *new} - {*thumbnail}:
-                explained = key in EXPLAINED or key.split(":")[0] in EXPLAINED or ("8" in words and key in NARROW)
-                check(explained or old.get(key) == new.get(key), f"{where}: {key} {old.get(key)} becomes {new.get(key)}")
-            if name.endswith(".tif"):
-                tree, got = read(inputs[name]), read(out / name)
-                chain = [page for page in tree.chain if page.first(254) == 0]
-                found = differences(chain, got.chain, {34377, *({258} if "8" in words else ())})
-                check(not found and got.order == tree.order, f"{where}: {found}")
+            check_output(f"{words} {name}", (inputs[name], before[name]), (out / name, after[name]), warned, "8" in words)
 
 
 def test_other_formats(program, folder):
