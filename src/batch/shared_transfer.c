@@ -155,7 +155,7 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
         res = error_memory(&error, n * sizeof(Record *), "records");
     else if (is_own(jobs, index))
         res = read_file(&t, worker, index, records, &error);
-    if (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
+    while (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
         destroy_records(records, n);
         res = read_file(&t, worker, index, records, &error);
     }
@@ -392,6 +392,8 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
         report_measured(jobs, jobs->measured); /* another thread may have finished last */
     }
     if (res == IMGSTAT_OK)
+        res = jobs_take_unopened(jobs, err);
+    if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
     if (jobs->batch->peers)
         res = jobs_share_measured(jobs, res, err);
@@ -406,17 +408,15 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
 ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
     ImgstatError why = {0};
-    const ImgstatResult res = read_all(jobs, worker, &why);
-    if (res == IMGSTAT_OK)
-        return res;
-    if (jobs->batch->peers || !jobs_fall_back(jobs, worker, res, &why)) {
-        if (err)
-            *err = why;
-        return res;
+    ImgstatResult res = read_all(jobs, worker, &why);
+    while (res != IMGSTAT_OK && !jobs->batch->peers && jobs_fall_back(jobs, worker, res, &why)) {
+        jobs_forget_failed(jobs);
+        transfer_destroy(jobs->made);
+        jobs->made = NULL;
+        jobs->measured = 0;
+        res = read_all(jobs, worker, &why);
     }
-    jobs_forget_failed(jobs);
-    transfer_destroy(jobs->made);
-    jobs->made = NULL;
-    jobs->measured = 0;
-    return read_all(jobs, worker, err);
+    if (res != IMGSTAT_OK && err)
+        *err = why;
+    return res;
 }
