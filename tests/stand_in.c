@@ -101,7 +101,7 @@ static size_t list_gpus(ImgstatDeviceInfo *info, size_t capacity)
     const int n = number_of("IMGSTAT_STAND_IN_GPUS", 2);
     for (int i = 0; i < n && (size_t)i < capacity; i++) {
         info[i] = (ImgstatDeviceInfo){.memory_bytes = 1 << 30};
-        snprintf(info[i].name, sizeof info[i].name, "cuda:%d", i);
+        snprintf(info[i].name, sizeof info[i].name, "cuda:%u", (unsigned char)i);
         snprintf(info[i].description, sizeof info[i].description, "a stand-in");
     }
     return (size_t)n;
@@ -150,7 +150,7 @@ static void describe(const Device *device, ImgstatDeviceInfo *out)
 {
     cpu_device_ops.describe(device, out);
     pthread_mutex_lock(&lock);
-    snprintf(out->name, sizeof out->name, "cuda:%d", find(device)->gpu % GPUS_MOST);
+    snprintf(out->name, sizeof out->name, "cuda:%u", (unsigned char)find(device)->gpu);
     pthread_mutex_unlock(&lock);
 }
 

@@ -19,6 +19,8 @@ static void begin(void)
         cr_skip_test("IMGSTAT_STAND_IN names no module");
     setenv("IMGSTAT_CUDA_MODULE", module, 1);
     setenv("IMGSTAT_STAND_IN_GPUS", "3", 1);
+    setenv("IMGSTAT_STAND_IN_FAULT", "", 1);
+    setenv("IMGSTAT_STAND_IN_MEET", "0", 1);
     snprintf(photo, sizeof photo, "%s/photo.tif", folder ? folder : "testdata");
 }
 
