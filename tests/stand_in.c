@@ -33,7 +33,7 @@ static StandIn open_devices[OPEN_MOST];
 static size_t calls_of[GPUS_MOST]; /* all devices on a GPU share it, and its faults */
 static bool lost[GPUS_MOST];
 static size_t n_open;
-static int working; /* GPUs that have had work */
+static int working; /* GPUs that have had work, or could not be opened */
 
 static int number_of(const char *variable, int otherwise)
 {
@@ -115,8 +115,13 @@ static ImgstatResult open_gpu(int index, unsigned threads, Device **out, Imgstat
         return error_set(
             err, IMGSTAT_ERR_DEVICE,
             n == 0 ? "no CUDA device: no stand-in" : "cuda:%d: there is no such stand-in", index);
-    if (fault_of(index) == 0)
+    if (fault_of(index) == 0) {
+        pthread_mutex_lock(&lock);
+        working += calls_of[index]++ == 0;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&lock);
         return fail(index, err);
+    }
     IMGSTAT_TRY(cpu_device_ops.open(0, threads, out, err));
     (*out)->ops = &ops;
     pthread_mutex_lock(&lock);
