@@ -143,11 +143,11 @@ static ImgstatResult use_luma(void *context, const ImagePro *piece, ImgstatError
     return res;
 }
 
-ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
-                              ImgstatError *err)
+ImgstatResult cpu_luma_bands(Device *device, const ImagePro *image, UseBand use, void *context,
+                             ImgstatError *err)
 {
     LumaUse of = {.device = device, .use = use, .context = context};
-    return image_pieces(image, use_luma, &of, err);
+    return image_each_band(image, use_luma, &of, err);
 }
 
 /* Everything that turning a pixel to a new luma needs. */

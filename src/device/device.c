@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the table of devices, and opening one by name. */
+/* device.c: the table of devices; opens one by its name. */
 #include "device/device.h"
 #include "base/compiler.h"
 #include "base/thread_pool.h"
@@ -33,13 +33,14 @@ static ImgstatResult find_ops(const DeviceKind *kind, const DeviceOps **out, Img
     return kind->ops ? IMGSTAT_OK : device_module_open(&kind->module, out, err);
 }
 
-/* Whether it is the N of "NAME:N". */
+/* Returns whether a text is the N of "NAME:N". */
 static bool is_number(const char *text)
 {
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* "NAME" or "NAME:N"; the CPU is one device and has no N. NULL: it is no name of a device. */
+/* Finds the kind of "NAME" or "NAME:N". The CPU is one device and has no N. Returns NULL if no
+ * device has the name. */
 static const DeviceKind *find(const char *name, const char **digits)
 {
     const size_t length = strcspn(name, ":");
@@ -68,7 +69,7 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
     IMGSTAT_TRY(find_ops(kind, &ops, err));
     IMGSTAT_TRY(ops->open(atoi(digits), threads, out, err));
     (*out)->threads = threads ? threads : thread_pool_processors();
-    (*out)->cache = buffer_cache_create(); /* without it there is malloc */
+    (*out)->cache = buffer_cache_create(); /* NULL: malloc is used */
     return IMGSTAT_OK;
 }
 

@@ -62,7 +62,7 @@ static void keep_sentence(void *context, const char *sentence)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-static void tell_sentences(ReadAhead *ahead)
+static void report_sentences(ReadAhead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     char *const sentences = ahead->sentences;
@@ -131,7 +131,7 @@ static void join_thread(ReadAhead *ahead)
     pthread_join(ahead->thread, NULL);
     ahead->decoder->warnings.warn = ahead->warn;
     ahead->decoder->warnings.context = ahead->warn_context;
-    tell_sentences(ahead);
+    report_sentences(ahead);
 }
 
 /* ---- The caller ---- */
@@ -174,7 +174,7 @@ ImgstatResult read_ahead_next(ReadAhead *ahead, ImagePro *band, ImgstatError *er
         pthread_cond_wait(&ahead->changed, &ahead->lock);
     const bool there = ahead->decoded > k;
     pthread_mutex_unlock(&ahead->lock);
-    tell_sentences(ahead);
+    report_sentences(ahead);
     if (!there) { /* the reader has ended */
         if (err)
             *err = ahead->error;
