@@ -11,7 +11,10 @@
  * without padding. Returns false if there are none. */
 bool iptc_find(const uint8_t *data, size_t bytes, const uint8_t **iptc, size_t *n);
 
-enum { IPTC_HEAD_BYTES = 12 }; /* of the resource that holds IPTC data */
+enum {
+    IPTC_MARKER = 0x1C,  /* which each data set begins with */
+    IPTC_HEAD_BYTES = 12 /* of the resource that holds IPTC data */
+};
 
 /* Fills in the head of a resource of Photoshop that holds n bytes of IPTC data. */
 void iptc_head_fill(uint8_t head[IPTC_HEAD_BYTES], size_t n);
