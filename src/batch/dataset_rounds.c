@@ -326,12 +326,11 @@ static ImgstatResult check_round(const Rounds *rounds, ImgstatError *err)
     const unsigned long long was = dataset->n_states, left = rounds->n_states;
     if (was == dataset->files && left < was)
         return error_set(err, IMGSTAT_ERR_IO,
-                         "%llu files were measured, and %llu are left for the next read", was,
-                         left);
+                         "%llu files were measured, %llu are left for the next read", was, left);
     static const char changed[] = "changed between two reads: the statistics would be of neither";
-    if (was == dataset->files && rounds->latest.name)
-        return error_file(err, IMGSTAT_ERR_IO, rounds->latest.name, "%s", changed);
-    return error_set(err, IMGSTAT_ERR_IO, "an input %s", changed);
+    const char *const name = was == dataset->files ? rounds->latest.name : NULL;
+    return name ? error_file(err, IMGSTAT_ERR_IO, name, "%s", changed)
+                : error_set(err, IMGSTAT_ERR_IO, "an input %s", changed);
 }
 
 static ImgstatResult read_round(Rounds *rounds, ImgstatError *err)
