@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe_rows.h: the samples of a channel where they lie in a band, for those that count and map
- * them. */
+/* clahe_rows.h: access to the samples of a channel in a band, for counting and mapping. */
 #ifndef IMGSTAT_CPU_CLAHE_ROWS_H
 #define IMGSTAT_CPU_CLAHE_ROWS_H
 
@@ -8,7 +7,7 @@
 
 #include <string.h>
 
-/* The bits of every `step`th sample of a channel, of a type of so many bytes. */
+/* Returns the bits of sample i * step at `at`. bytes: 1 or 2 a sample. */
 static inline uint32_t clahe_bits_at(const unsigned char *at, size_t i, size_t step, size_t bytes)
 {
     uint16_t word;
@@ -18,16 +17,16 @@ static inline uint32_t clahe_bits_at(const unsigned char *at, size_t i, size_t s
     return word;
 }
 
-/* Sample x of a channel in row y of a band. */
+/* Returns the place of sample x of a channel in row y of a band. */
 static inline const unsigned char *clahe_sample_at(const ImagePro *band, uint16_t channel, size_t x,
                                                    size_t y)
 {
     return image_row(band, y) + (x * band->channels + channel) * (sample_bits(band->sample) / 8);
 }
 
-/* Brings pixels [x, x + n) of row y near, where they are in the image: processors foresee few bytes
- * of many rows badly, and none that are to be written. Inline: compilers leave out calls of what
- * only prefetches. */
+/* Prefetches pixels [x, x + n) of row y, as far as the image has them. Processors predict short
+ * parts of many rows badly, and do not prefetch what will be written. Inline, because compilers
+ * remove calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void clahe_prefetch(const ImagePro *image, size_t x,
                                                                  size_t y, size_t n)
 {

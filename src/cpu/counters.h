@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* counters.h: how the counters of a partial record lie. */
+/* counters.h: the layout of the counters of a partial record. */
 #ifndef IMGSTAT_CPU_COUNTERS_H
 #define IMGSTAT_CPU_COUNTERS_H
 
 #include "base/image.h"
 #include "cpu/loops.h"
 
-/* Samples of an image from which emptying tables of pairs takes little of the time. */
+/* Least samples of an image that is counted by pairs: emptying the tables then takes little time.
+ */
 enum { PAIRS_FROM = 1 << 20 };
 
-/* 32-bit words that the counters of a channel of words take. */
+/* 32-bit words of the counters of a channel of words. */
 enum {
     WORD_COUNTERS = COUNTERS32_STRIDE + COUNTERS8_TABLES * (COUNTERS8_STRIDE / sizeof(uint32_t))
 };
@@ -23,7 +24,7 @@ typedef enum CpuCounting {
     COUNT_LEADING  /* by the leading 16 bits of the key: cpu_word_counters */
 } CpuCounting;
 
-/* How an image is counted, with or without bins. */
+/* Returns how an image is counted. bins: whether its record has bins. */
 static inline CpuCounting cpu_counting(const ImagePro *image, bool bins)
 {
     const uint64_t samples = (uint64_t)image->width * image->height * image->channels;
@@ -37,7 +38,7 @@ static inline CpuCounting cpu_counting(const ImagePro *image, bool bins)
                                                                                      : COUNT_BYTES;
 }
 
-/* 32-bit words that the counters of an image take. */
+/* Returns how many 32-bit words the counters of an image have. */
 static inline size_t cpu_counters(const ImagePro *image, CpuCounting counting)
 {
     const size_t channels = image->channels;

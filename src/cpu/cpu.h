@@ -11,39 +11,40 @@
 
 #include <pthread.h>
 
-/* Part of an image: rows [y0, y1), columns [x0, x1). x0 is a multiple of PIECE, and x1 is one or
- * is the width: a rectangle holds whole pieces (docs/float-sums.md). */
+/* Part of an image: rows [y0, y1), columns [x0, x1). x0 is a multiple of PIECE; x1 is one too, or
+ * the width. So a rectangle has whole pieces (docs/float-sums.md). */
 typedef struct CpuRect {
     const ImagePro *image;
     uint32_t y0, y1, x0, x1;
-    uint32_t left; /* where a tile was fetched: columns of the page to the left of column 0 */
+    uint32_t left; /* columns of the page to the left of column 0, if a tile was fetched */
 } CpuRect;
 
+/* Bytes of CpuThread.scratch. */
 enum { CPU_SCRATCH = 1 << 20 };
 
-/* Pixels that follow each other in memory. In the image there may be others between the end of a
- * row of the rectangle and the next row. */
+/* Pixels that follow each other in memory. In the image, other pixels may lie between one row of
+ * the rectangle and the next. */
 typedef struct CpuBlock {
     const unsigned char *pixels;
     const uint8_t *mask; /* NULL, or a byte each */
     uint64_t at;         /* raster index of the first */
     size_t n;
-    uint32_t gap;   /* those others; 0: none, or the block lies in one row */
-    uint32_t left;  /* where gap > 0: pixels of the block in its first row */
-    uint32_t width; /* where gap > 0: in each of the next rows */
+    uint32_t gap;   /* number of these other pixels; 0: none, or the block lies in one row */
+    uint32_t left;  /* if gap > 0: pixels of the block in its first row */
+    uint32_t width; /* if gap > 0: pixels of the block in each of the next rows */
 } CpuBlock;
 
-/* Extrema of a channel as order keys, and the blocks that reached them first: positions are looked
+/* Extrema of a channel as order keys, and the blocks where they occur first. Positions are looked
  * up once, at the end. */
 typedef struct CpuExtrema {
     uint64_t min, max;
     CpuBlock min_block, max_block; /* n is 0 before the first extremum */
 } CpuExtrema;
 
-/* What one thread holds between the tasks of one call. */
+/* What a thread keeps from task to task of one call. */
 typedef struct CpuThread {
     size_t owner;        /* image whose partial record this is; SIZE_MAX: none */
-    uint64_t pending;    /* samples a channel in counts: below 2^32, so 32-bit counters are exact */
+    uint64_t pending;    /* samples a channel in counts; below 2^32: 32-bit counters are exact */
     Tally *tally;        /* a channel each; extrema start at their identities */
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
@@ -51,7 +52,7 @@ typedef struct CpuThread {
     void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
-/* Grown memory: kept by the device, so that a batch does not allocate per image. */
+/* Memory that the device keeps and grows, so that a batch does not allocate for each image. */
 typedef struct CpuMemory {
     void *memory;
     size_t bytes;
@@ -64,29 +65,31 @@ typedef struct CpuDevice {
     ThreadPool *pool;
     pthread_mutex_t lock; /* merging into records and host counters */
     unsigned threads;     /* that it was opened with */
-    CpuThread *thread;    /* so many of each of these three */
+    CpuThread *thread;    /* one a thread, as the next two */
     CpuMemory *tallies;
     CpuMemory *counts;      /* all zero between calls */
     CpuMemory plan;         /* of the tasks of a call */
     ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
 } CpuDevice;
 
-/* Returns at least `bytes` bytes, zeroed only where new; NULL if there is no memory. */
+/* Returns at least `bytes` bytes. Only new memory is zeroed. Returns NULL if memory runs out. */
 void *cpu_memory_reserve(CpuMemory *memory, size_t bytes);
 
-/* How the rectangles of one image follow each other: row bands of column segments. */
+/* The rectangles of an image: `bands` bands of `segments` rectangles. */
 typedef struct CpuGrid {
-    uint32_t segment, segments; /* columns a rectangle, rectangles side by side */
-    uint32_t rows, bands;
+    uint32_t segment, segments; /* columns of a rectangle; rectangles side by side */
+    uint32_t rows, bands;       /* rows of a rectangle; bands */
 } CpuGrid;
 
-/* The grid of an image of a source: rectangles are tiles, or rows that fit a core's cache, where
- * the image has no memory. */
+/* Returns the grid of an image of a source. If the image has no memory, rectangles are tiles, or
+ * rows that fit the cache of a core. */
 CpuGrid cpu_source_grid(const PixelSource *source, const ImagePro *image);
+
+/* Returns rectangle number `task` of a grid. */
 CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
 
-/* Fetches the pixels of a rectangle of an image without memory for `thread`: rect becomes one of
- * *rows. Returns false if they cannot be read. */
+/* Fetches the pixels of a rectangle for `thread`, if its image has no memory. *rect becomes a
+ * rectangle of *rows. Returns false if the pixels cannot be read. */
 bool cpu_rect_fetch(const PixelSource *source, unsigned thread, CpuRect *rect, ImagePro *rows);
 
 /* Fails with IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
@@ -99,16 +102,17 @@ ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err);
 ImgstatResult cpu_luma_bands(Device *device, const ImagePro *image, UseBand use, void *context,
                              ImgstatError *err);
 
-/* Adds a rectangle to the thread's tallies and counters, and to its extrema, which extrema_end
- * enters among the tallies. From extrema_begin to extrema_end, rectangles follow each other in
- * raster order (all of one are before all of the next), and their pixels stay. */
+/* Adds a rectangle to the thread's tallies, counters and extrema. extrema_end adds the extrema to
+ * the tallies. Between extrema_begin and extrema_end, rectangles come in raster order (all pixels
+ * of one precede all of the next), and their pixels stay in memory. */
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
                       CpuCounting counting);
 
-/* No extrema yet, of so many channels. */
+/* Empties the extrema of all channels. */
 void extrema_begin(CpuExtrema *extrema, uint16_t channels);
-/* Looks up the positions of the extrema that are better than a channel's tally, or equal and
- * possibly sooner, enters them there, and begins anew. The pixels of all blocks are still there. */
+
+/* Adds the extrema of every channel to its tally, with their positions, and empties them. The
+ * pixels of all blocks are in memory. */
 void extrema_end(CpuExtrema *extrema, const ImagePro *image, Tally *tally);
 
 /* cpu/map_rows.c: calls use for slices of rows of both images by all threads; the first error. */

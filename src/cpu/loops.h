@@ -11,10 +11,9 @@
 #include "record/exact_sum.h"
 #include "transfer/transfer.h"
 
-/* Interleaved channels that the loops take; more are taken apart first. */
+/* Most interleaved channels of a loop. Images with more are separated into channels first. */
 enum { LOOP_CHANNELS = 4 };
-/* Samples that one call takes at most, so that 64-bit partial sums are exact: 2^32 * 2^20 < 2^64.
- */
+/* Most samples of a call, so that 64-bit partial sums are exact: 2^32 * 2^20 < 2^64. */
 enum { LOOP_SAMPLES = 1 << 20 };
 
 /* From one table of 65,536 32-bit counters to the next: 17 cache lines more than they take, so that
@@ -58,7 +57,7 @@ typedef struct LoopWords {
                        wide */
 } LoopWords;
 
-/* How an image is counted; {0} before its first samples. */
+/* How an image is counted. All zero before its first samples. */
 typedef struct LoopChoice {
     size_t left;     /* bytes that are counted before the next choice */
     bool pairs;      /* bytes: by pairs */
@@ -184,7 +183,7 @@ static inline const CpuLoops *cpu_loops_of(CpuLevel level)
     return of[level];
 }
 
-/* Those for cpu_features_level(). */
+/* Returns the loops for cpu_features_level(). */
 static inline const CpuLoops *cpu_loops(void)
 {
     return cpu_loops_of(cpu_features_level());

@@ -10,7 +10,7 @@
 /* Pixels of a block. */
 enum { LUMA_BLOCK = 128 };
 
-/* What blocks of an image have in common. */
+/* What all blocks of an image have in common. */
 typedef struct LumaWide {
     ImgstatSample sample;
     unsigned channels; /* at least 3 */
@@ -24,13 +24,13 @@ typedef struct LumaBlock {
     bool all;                                        /* whether all have */
 } LumaBlock;
 
-/* Whether blocks are loaded from samples of this type. */
+/* Returns whether blocks can be loaded from samples of this type. */
 static inline bool luma_wide_loads(ImgstatSample sample)
 {
     return !sample_is_narrow(sample) && !sample_exceeds_double(sample);
 }
 
-/* Whether blocks are stored as samples of this type. */
+/* Returns whether blocks can be stored as samples of this type. */
 static inline bool luma_wide_stores(ImgstatSample sample)
 {
     return sample != IMGSTAT_F16 && !sample_exceeds_double(sample);

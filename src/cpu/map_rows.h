@@ -12,33 +12,37 @@
 ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                              ImagePro *to, ImgstatError *err);
 
-/* The luma of a band of at least three channels: one channel of the same sample type, made here,
- * with a mask that leaves out pixels with an undefined or masked colour sample. Any device can
- * measure it. */
+/* Creates the luma of a band of at least three channels: one channel of the same sample type. Its
+ * mask leaves out pixels with an undefined or masked colour sample. */
 ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *out,
                          ImgstatError *err);
 
-/* Gives the colours of `from` a new luma: `luma` is one channel of to's type, and where its mask is
- * 0 a pixel stays as it is. transfer: its range is that of the colours, and it maps the samples
- * that pass. alpha: -1 where there is none. */
+/* Scales the colours of `from` to a new luma. luma: one channel of to's type; pixels where its mask
+ * is 0 stay. transfer: its range is that of the colours, and it maps samples that pass. alpha: -1:
+ * none. */
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
                          int16_t alpha, ImagePro *to, ImgstatError *err);
 
 /* ---- Shared within cpu/ ---------------------------------------------------------------------- */
 
-/* transfer_check_output for two images in host memory. */
+/* Works as transfer_check_output, and fails if an image is not in host memory. */
 ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                ImgstatError *err);
-/* Maps n samples, every `step`th, of any type to any through knots, whose table Transfer has. */
+
+/* Maps n samples, every `step`th, through knots. All types are possible. */
 void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
-/* Whether cpu/map_power.c maps samples of this map: a power law, of types that doubles hold. */
+
+/* Returns whether cpu/map_power.c maps samples of this map: a power law, of types that doubles
+ * hold. */
 bool map_power_fits(const Map *map);
-/* Maps n samples, every `step`th, many at a time; knots: the table of a map that has one, else
- * NULL. Returns false, and does nothing, where no loop does that. */
+
+/* Maps n samples, every `step`th, by a fast loop. knots: the table of the map, or NULL if it has
+ * none. Returns false, and does nothing, if there is no such loop. */
 bool map_samples(const Map *map, const KnotTable *knots, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to);
-/* transfer_apply of a luma transfer, once everything is checked. */
+
+/* Applies a luma transfer. The arguments have been checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* read.h: one further read of an image by the CPU: each rectangle is searched for all that a
- * request asks for, while it is in the cache of one core. */
+/* read.h: a further read of an image by the CPU. One task does all that a request asks of a
+ * rectangle, while the rectangle is in the cache of a core. */
 #ifndef IMGSTAT_CPU_READ_H
 #define IMGSTAT_CPU_READ_H
 
@@ -11,20 +11,20 @@
 typedef struct CpuWanted {
     uint16_t channel;
     uint8_t shift;           /* of digits */
-    const RangeCount *range; /* one of these two, or NULL: digits */
+    const RangeCount *range; /* this or the next is set; both NULL: digits are counted */
     KeyGather *gather;
     uint64_t lo, hi; /* keys, both included; lo > hi: none */
     uint64_t *bins;  /* n_bins on the host */
     size_t n_bins;
-    size_t tables; /* of n_bins that a thread counts in */
-    size_t first;  /* of its counters within a thread's */
+    size_t tables; /* tables of n_bins in which a thread counts */
+    size_t first;  /* index of its first counter among those of a thread */
 } CpuWanted;
 
 /* One read. */
 typedef struct CpuRead {
     CpuDevice *device;
     const PixelSource *source;
-    const ImagePro *image; /* one of the source, or made of one */
+    const ImagePro *image; /* of the source, or derived from one */
     PixelView view;        /* VIEW_EACH or VIEW_JOINT */
     const ReadRequest *request;
     CpuGrid grid;

@@ -6,7 +6,7 @@
 #include "base/pixel.h"
 #include "cpu/cpu.h"
 
-/* Finite and not nodata. */
+/* Returns whether a sample is finite and not nodata. */
 static inline bool cpu_valid(const ImagePro *image, uint64_t key)
 {
     if (image->has_nodata && key == image->nodata_key)
@@ -15,9 +15,10 @@ static inline bool cpu_valid(const ImagePro *image, uint64_t key)
                                                key < sample_key_infinity(image->sample, false));
 }
 
-/* The empty tally while it is added to: its extrema are the identities of min and max. */
+/* Empties a tally, for adding to it: its extrema become the identities of min and max. */
 void tally_begin(Tally *tally);
-/* Back to the form that records have (record.h), sums normalized. */
+
+/* Normalizes the sums, and gives an empty tally the extrema that records have. */
 void tally_end(Tally *tally);
 
 /* Adds the terms of a piece with n > 0 valid samples (docs/float-sums.md, step 5). */

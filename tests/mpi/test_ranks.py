@@ -245,12 +245,13 @@ def name_of(process):
 
 def test_killed(program, folder):
     """Ranks are killed at random points until the job is done once; what is done stays done."""
-    make_images(folder, 120)
+    make_images(folder, 90)
     whole = run(program, "stats", "--json", "--percentiles", "1,99", "--recursive", "in", cwd=folder, status=1)
     words = ("stats", "--json", "--percentiles", "1,99", "--recursive", "--state", "state", "--shards", "40", "in")
     chance = random.Random(3)
     for _ in range(6):
         before = len(list((folder / "state").glob("shard-*"))) if (folder / "state").exists() else 0
+        begun = set((folder / "state").glob(".*"))
         child = subprocess.Popen([*launch(3), *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  env=environment())
         wanted = before + chance.randrange(8)
@@ -262,6 +263,8 @@ def test_killed(program, folder):
             except ProcessLookupError:
                 pass
         out, err = child.communicate(timeout=120)
+        lost = set((folder / "state").glob(".*")) - begun
+        check(len(lost) <= 3, f"more than a shard of each rank is lost: {lost}")
         check(child.returncode != 0, f"killed: exit status {child.returncode}: {err!r}")
         out = out.split(b"\n=====")[0]  # Hydra tells of it on standard output
         check(whole.stdout.startswith(out), "what was printed is no beginning")
