@@ -15,7 +15,7 @@ typedef struct PartFailure {
     ImgstatError error;
 } PartFailure;
 
-bool job_add_state(const ImgstatJob *job, Digest *states)
+bool job_add_state(const ImgstatJob *job, Digest *states, struct timespec *changed)
 {
     struct stat info;
     char text[96];
@@ -26,7 +26,22 @@ bool job_add_state(const ImgstatJob *job, Digest *states)
              (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, (intmax_t)info.st_ctim.tv_sec,
              info.st_ctim.tv_nsec);
     digest_add_text(states, text);
+    *changed = info.st_ctim;
     return true;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+void latest_add(Latest *latest, const char *name, struct timespec changed)
+{
+    char *const copy = !latest->name || is_later(changed, latest->at) ? strdup(name) : NULL;
+    if (!copy)
+        return;
+    free(latest->name);
+    *latest = (Latest){.name = copy, .at = changed};
 }
 
 static void drop_job(DatasetPart *part)
@@ -45,7 +60,8 @@ void part_begin(DatasetPart *part, const ImgstatJob *job)
 {
     drop_job(part);
     part->state = (Digest){0};
-    part->has_state = job_add_state(job, &part->state);
+    struct timespec changed;
+    part->has_state = job_add_state(job, &part->state, &changed);
 }
 
 static bool is_same(const ImgstatRecord *a, const ImgstatRecord *b)

@@ -8,6 +8,8 @@
 #include "batch/job.h"
 #include "record/dataset.h"
 
+#include <time.h>
+
 enum { PART_RECORDS = 8 };
 
 typedef struct DatasetPart {
@@ -21,9 +23,18 @@ typedef struct DatasetPart {
     size_t next;                       /* place of the next one that is kept */
 } DatasetPart;
 
-/* Adds a hash of the size and the times of a job's file, to see whether it changes. False: it has
- * none. */
-bool job_add_state(const ImgstatJob *job, Digest *states);
+/* Adds a hash of the size and the times of a file. *changed: when it changed last, by the file
+ * system's clock. False: it is no regular file, or there is none. */
+bool job_add_state(const ImgstatJob *job, Digest *states, struct timespec *changed);
+
+/* Of several files the one that changed last. If any changed after a first read of all, this one
+ * did. */
+typedef struct Latest {
+    char *name; /* owned; NULL: none */
+    struct timespec at;
+} Latest;
+
+void latest_add(Latest *latest, const char *name, struct timespec changed);
 
 /* Begins a job, or begins it again. */
 void part_begin(DatasetPart *part, const ImgstatJob *job);

@@ -53,6 +53,7 @@ typedef struct Rounds {
     ThreadShare share;
     Digest states; /* guarded by the lock */
     uint64_t n_states;
+    Latest latest;
     ImgstatError error; /* of the first file that failed */
 } Rounds;
 
@@ -64,6 +65,7 @@ typedef struct Worker {
     BandMemory memory;
     Digest states;
     uint64_t n_states;
+    Latest latest;
     RequestCopy copy[RECORDS]; /* of computations, until the end of the round */
 } Worker;
 
@@ -86,6 +88,9 @@ static void close_worker(void *context, void *own)
     pthread_mutex_lock(&rounds->lock);
     digest_add(&rounds->states, &worker->states);
     rounds->n_states += worker->n_states;
+    if (worker->latest.name)
+        latest_add(&rounds->latest, worker->latest.name, worker->latest.at);
+    free(worker->latest.name);
     pthread_mutex_unlock(&rounds->lock);
     if (worker->device) {
         band_memory_release(worker->device, &worker->memory);
@@ -168,7 +173,11 @@ static ImgstatResult read_file(Rounds *rounds, Worker *worker, const ImgstatJob 
     const bool failed =
         rounds->n_failures > 0 && bsearch(job->input, rounds->failures, rounds->n_failures,
                                           sizeof *rounds->failures, compare_names);
-    worker->n_states += job_add_state(job, &worker->states);
+    struct timespec changed;
+    if (job_add_state(job, &worker->states, &changed)) {
+        worker->n_states++;
+        latest_add(&worker->latest, job->input, changed);
+    }
     const bool exists = job_reads_standard_input(job) || access(job->input, F_OK) == 0;
     if (exists && !job_is_readable_again(job)) /* opening what is not there gives the cause */
         return failed ? IMGSTAT_OK
@@ -244,9 +253,17 @@ static ImgstatResult check_round(const Rounds *rounds, ImgstatError *err)
     for (size_t i = 0; i < rounds->n; i++)
         same = same &&
                (!rounds->item[i].request || rounds->item[i].pages == rounds->item[i].record->pages);
-    return same ? IMGSTAT_OK
-                : error_set(err, IMGSTAT_ERR_IO,
-                            "a file changed between two reads: the statistics would be of neither");
+    if (same)
+        return IMGSTAT_OK;
+    const unsigned long long was = dataset->n_states, left = rounds->n_states;
+    if (was == dataset->files && left < was)
+        return error_set(err, IMGSTAT_ERR_IO,
+                         "%llu files were measured, %llu are left for the next read", was, left);
+    static const char changed[] = "changed between two reads: the statistics would be of neither";
+    const bool known = was == dataset->files && !rounds->batch->peers; /* they read others */
+    const char *const name = known ? rounds->latest.name : NULL;
+    return name ? error_file(err, IMGSTAT_ERR_IO, name, "%s", changed)
+                : error_set(err, IMGSTAT_ERR_IO, "an input %s", changed);
 }
 
 /* Reads the files of this process once. */
@@ -264,6 +281,8 @@ static ImgstatResult read_files(Rounds *rounds, ImgstatError *err)
     rounds->error = (ImgstatError){0};
     rounds->states = (Digest){0};
     rounds->n_states = 0;
+    free(rounds->latest.name);
+    rounds->latest = (Latest){0};
     for (size_t i = 0; i < rounds->n; i++)
         atomic_store(&rounds->item[i].pages, 0);
     const InOrder order = {.n = SIZE_MAX,
@@ -466,6 +485,7 @@ ImgstatResult dataset_read_again(ImgstatDataset *dataset, const ImgstatMeasureBa
     *again = atomic_load(&rounds->again);
     pthread_cond_destroy(&rounds->changed);
     pthread_mutex_destroy(&rounds->lock);
+    free(rounds->latest.name);
     free(rounds);
     return res;
 }

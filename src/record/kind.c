@@ -176,7 +176,7 @@ bool kind_has_region(const ImgstatKind *kind, const ImgstatRegion *asked)
 
 /* ---- What differs ---- */
 
-static void say_nodata(const ImgstatKind *kind, char text[KIND_WORDS])
+static void describe_nodata(const ImgstatKind *kind, char text[KIND_WORDS])
 {
     if (!kind->has_nodata)
         snprintf(text, KIND_WORDS, "no nodata value that was given");
@@ -186,7 +186,7 @@ static void say_nodata(const ImgstatKind *kind, char text[KIND_WORDS])
         snprintf(text, KIND_WORDS, "the nodata value %.17g", imgstat_value_double(kind->nodata));
 }
 
-static void say_region(const ImgstatKind *kind, char text[KIND_WORDS])
+static void describe_region(const ImgstatKind *kind, char text[KIND_WORDS])
 {
     const ImgstatRegion *const r = &kind->region;
     if (r->width == 0)
@@ -195,7 +195,7 @@ static void say_region(const ImgstatKind *kind, char text[KIND_WORDS])
         snprintf(text, KIND_WORDS, "the region %u,%u,%u,%u", r->x, r->y, r->width, r->height);
 }
 
-static void say_alpha(const ImgstatKind *kind, char text[KIND_WORDS])
+static void describe_alpha(const ImgstatKind *kind, char text[KIND_WORDS])
 {
     if (kind->alpha < 0)
         snprintf(text, KIND_WORDS, "no alpha channel");
@@ -204,7 +204,7 @@ static void say_alpha(const ImgstatKind *kind, char text[KIND_WORDS])
 }
 
 /* The first channel whose names differ. */
-static void say_channel(const ImgstatKind *kind, uint16_t channel, char text[KIND_WORDS])
+static void describe_channel(const ImgstatKind *kind, uint16_t channel, char text[KIND_WORDS])
 {
     snprintf(text, KIND_WORDS, "a channel %u that is %.100s", channel,
              *kind->names[channel] ? kind->names[channel] : "not named");
@@ -233,11 +233,12 @@ static bool rule_differs(const ImgstatKind *a, const ImgstatKind *b, const char 
     return false;
 }
 
-static void say_each(void (*say)(const ImgstatKind *, char[KIND_WORDS]), const ImgstatKind *a,
-                     const ImgstatKind *b, char of_a[KIND_WORDS], char of_b[KIND_WORDS])
+static void describe_each(void (*describe)(const ImgstatKind *, char[KIND_WORDS]),
+                          const ImgstatKind *a, const ImgstatKind *b, char of_a[KIND_WORDS],
+                          char of_b[KIND_WORDS])
 {
-    say(a, of_a);
-    say(b, of_b);
+    describe(a, of_a);
+    describe(b, of_b);
 }
 
 static void colours_differ(const ImgstatKind *a, const ImgstatKind *b, char of_a[KIND_WORDS],
@@ -250,14 +251,14 @@ static void colours_differ(const ImgstatKind *a, const ImgstatKind *b, char of_a
         return;
     }
     if (a->alpha != b->alpha) {
-        say_each(say_alpha, a, b, of_a, of_b);
+        describe_each(describe_alpha, a, b, of_a, of_b);
         return;
     }
     uint16_t c = 0;
     while (c + 1 < a->channels && strcmp(a->names[c], b->names[c]) == 0)
         c++;
-    say_channel(a, c, of_a);
-    say_channel(b, c, of_b);
+    describe_channel(a, c, of_a);
+    describe_channel(b, c, of_b);
 }
 
 void kinds_differ(const ImgstatKind *a, const ImgstatKind *b, char of_a[KIND_WORDS],
@@ -279,8 +280,8 @@ void kinds_differ(const ImgstatKind *a, const ImgstatKind *b, char of_a[KIND_WOR
         snprintf(of_a, KIND_WORDS, "%s", rule_a);
         snprintf(of_b, KIND_WORDS, "%s", rule_b);
     } else if (memcmp(&a->region, &b->region, sizeof a->region) != 0) {
-        say_each(say_region, a, b, of_a, of_b);
+        describe_each(describe_region, a, b, of_a, of_b);
     } else {
-        say_each(say_nodata, a, b, of_a, of_b);
+        describe_each(describe_nodata, a, b, of_a, of_b);
     }
 }

@@ -181,7 +181,7 @@ void central_merge(Central *into, Central *from)
 }
 
 /* Empties bins [first, last] and returns what they held. */
-static uint64_t take(uint64_t *bins, uint64_t first, uint64_t last)
+static uint64_t drain(uint64_t *bins, uint64_t first, uint64_t last)
 {
     uint64_t total = 0;
     for (uint64_t k = first; k <= last; k++) {
@@ -196,14 +196,14 @@ static void settle_tally(ImgstatSample sample, Tally *tally, uint64_t *bins, boo
 {
     const uint64_t last = sample_record_bins(sample) - 1;
     if (has_nodata && nodata_key <= last) /* before infinities: nodata may be one */
-        tally->nodata += take(bins, nodata_key, nodata_key);
+        tally->nodata += drain(bins, nodata_key, nodata_key);
     if (sample_is_float(sample)) {
         const uint64_t ninf = sample_key_infinity(sample, true),
                        pinf = sample_key_infinity(sample, false);
-        tally->ninf += take(bins, ninf, ninf);
-        tally->pinf += take(bins, pinf, pinf);
-        tally->nan += take(bins, 0, ninf - 1);
-        tally->nan += take(bins, pinf + 1, last);
+        tally->ninf += drain(bins, ninf, ninf);
+        tally->pinf += drain(bins, pinf, pinf);
+        tally->nan += drain(bins, 0, ninf - 1);
+        tally->nan += drain(bins, pinf + 1, last);
     }
     tally->n = 0;
     tally->min_key = tally->max_key = 0;

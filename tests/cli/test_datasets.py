@@ -167,7 +167,7 @@ def test_kinds_are_lines(program, folder):
     check([(x["sample"], x["files"], x["failed"]) for x in found] == [("u8", 2, 1), ("u16", 1, 1)], f"{found}")
     check(done.stderr.decode().endswith("3 measured, 1 failed\n"), f"{done.stderr}")
     table = run(program, "--by", "all", ".", cwd=folder, status=1).stdout.decode()
-    check(table.startswith("3 images, 1 failed\n"), table)
+    check(table.startswith("3 images, 1 of 4 files failed\n"), table)
     rows = list(csv.DictReader(io.StringIO(run(program, "--csv", "--by", "all", ".", cwd=folder,
                                                status=1).stdout.decode())))
     check([(r["files"], r["failed"], r["page"], r["min_file"]) for r in rows] ==
@@ -365,6 +365,19 @@ def test_transfers_from_several_records(program, folder):
     check(len(list((folder / "more-out").iterdir())) == 12, "the others are written")
     done = run(program, "normalize", "--from", "groups.rec", "in", "-o", "none", cwd=folder, status=2)
     check(b"several groups" in done.stderr and not (folder / "none").exists(), f"{done.stderr}")
+
+
+def test_records_among_images(program, folder):
+    """Records in lists were "neither PNG nor TIFF"."""
+    make_plates(folder)
+    run(program, "stats", "--by", "all", "--save-record", "all.rec", ".", cwd=folder)
+    for words in (("stats",), ("stats", "--by", "all"), ("hist", "--csv"), ("normalize", "-o", "out/"), ("info",)):
+        done = run(program, *words, "--files0-from", "-", cwd=folder, input=b"plate0_0.png\0all.rec", stdin=None, status=1)
+        check(b"all.rec: holds records, which are not mixed with images" in done.stderr, f"{words}: {done.stderr}")
+    done = run(program, "stats", "--json", "--by", "all", ".", cwd=folder)
+    check(lines(done)[0]["failed"] == 0 and not done.stderr, "a directory's records are no images")
+    (folder / "fake.rec").write_bytes((folder / "plate0_0.png").read_bytes())
+    run(program, "stats", "--files0-from", "-", cwd=folder, input=b"fake.rec", stdin=None)
 
 
 def test_files_that_change(program, folder):

@@ -56,6 +56,26 @@ def test_parallel(program, folder):
             check(done.stderr == whole.stderr, f"GNU parallel: {done.stderr!r}, not {whole.stderr!r}")
 
 
+def test_records(program, folder):
+    """One record of all shards is that of one process, and makes its transfer."""
+    make_images(folder)
+    whole = run(program, "stats", "--json", "--quiet", "--by", "all", "--recursive", "--save-record", "whole.rec", "in",
+                cwd=folder, status=1)
+    if not has("parallel"):
+        return
+    variables = path_with(program, folder)
+    for again in range(2):
+        done = run("sh", RECIPES / "records-parallel.sh", "in", "records", "4", cwd=folder, variables=variables)
+        check(done.stdout == whole.stdout.splitlines(keepends=True)[-1], f"GNU parallel: {done.stdout!r}, not {whole.stdout!r}")
+        check((folder / "records/all.rec").read_bytes() == (folder / "whole.rec").read_bytes(), "another record")
+        (folder / "records/shards/3.rec").unlink()
+    done = run(program, "merge", "records/shards", cwd=folder, status=1)
+    check(b"of 4 shards 3 is missing" in done.stderr, f"{done.stderr!r}")
+    for words in (("--together",), ("--from", "records/all.rec")):
+        run(program, "normalize", *words, "--recursive", "in", "-o", words[0][2:], cwd=folder, status=1)
+    check(tree(folder / "from") == tree(folder / "together") and len(tree(folder / "from")) == 29, "other outputs")
+
+
 def test_slurm(program, folder):
     make_images(folder)
     variables = path_with(program, folder)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_record: any bytes as saved records, as they are and with the checksum put right. What is
- * taken must be written as the same bytes, merge with itself, and give statistics and transfers
- * without a fault. */
+ * taken must be written as the same bytes, merge with itself, also off its bytes, and give
+ * statistics and transfers without a fault. */
 #include "record/record_file.h"
 
 #include <stdio.h>
@@ -53,6 +53,33 @@ static void use(ImgstatRecord *record)
         imgstat_transfer_destroy(transfer);
 }
 
+/* What is merged off the bytes is what they say, once and twice. */
+static void merge(const uint8_t *data, size_t size, ImgstatDataset *set,
+                  const ImgstatDataset *twice)
+{
+    ImgstatDataset *into = NULL, *sparse = NULL;
+    if (imgstat_dataset_create(&into, NULL) != IMGSTAT_OK)
+        return;
+    const ImgstatResult read = dataset_read("fuzz", data, size, true, 2 * MEMORY, &sparse, NULL);
+    if (read != IMGSTAT_OK && read != IMGSTAT_ERR_MEMORY)
+        abort();
+    if (sparse && imgstat_dataset_merge(into, sparse, NULL) == IMGSTAT_OK) {
+        const ImgstatResult one = imgstat_dataset_merge(into, sparse, NULL);
+        const ImgstatResult other = imgstat_dataset_merge(set, twice, NULL);
+        const size_t n = imgstat_dataset_bytes(set, NULL, 0);
+        uint8_t *const a = malloc(n), *const b = malloc(n);
+        if (one != other || imgstat_dataset_bytes(into, NULL, 0) != n ||
+            (a && b &&
+             (imgstat_dataset_bytes(set, a, n) != n || imgstat_dataset_bytes(into, b, n) != n ||
+              memcmp(a, b, n) != 0)))
+            abort();
+        free(a);
+        free(b);
+    }
+    imgstat_dataset_destroy(into);
+    imgstat_dataset_destroy(sparse);
+}
+
 static void try_bytes(const uint8_t *data, size_t size)
 {
     ImgstatDataset *const set = parse(data, size), *const twice = set ? parse(data, size) : NULL;
@@ -65,7 +92,7 @@ static void try_bytes(const uint8_t *data, size_t size)
     }
     free(again);
     if (set && twice) /* refused for shards and for too many samples */
-        (void)(imgstat_dataset_merge(set, twice, NULL) == IMGSTAT_OK);
+        merge(data, size, set, twice);
     for (size_t i = 0; set && i < imgstat_dataset_records(set); i++)
         use(imgstat_dataset_record(set, i));
     imgstat_dataset_destroy(set);

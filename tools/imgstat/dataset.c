@@ -50,6 +50,7 @@ void dataset_print(const Options *o, ImgstatDataset *dataset, const DatasetPrint
     ImgstatAccount account;
     imgstat_dataset_account(dataset, &account);
     MergedImages merged = {.failed = count_failed(&account),
+                           .all_files = account.files,
                            .all_pages = account.pages,
                            .several = n > 1,
                            .first = true};

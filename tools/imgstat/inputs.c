@@ -154,6 +154,12 @@ static bool next_of_directory(InputStream *stream, Input *out)
     return none;
 }
 
+static bool is_record(const char *name)
+{
+    const char *const dot = strrchr(name, '.');
+    return dot != NULL && strcmp(dot, ".rec") == 0 && imgstat_dataset_is_file(name);
+}
+
 static bool next_of_all(InputStream *stream, Input *out)
 {
     const char *name;
@@ -175,7 +181,12 @@ static bool next_of_all(InputStream *stream, Input *out)
         stream->walked = true;
     }
     char *path = NULL, *pages = NULL;
-    if (strcmp(name, "-") != 0 && input_names_pages(name, &path, &pages)) {
+    if (is_record(name)) {
+        *out = input_of(text_copy(name));
+        out->problem =
+            walk_problem(name, "holds records, which are not mixed with images: 'imgstat "
+                               "merge' reads them");
+    } else if (strcmp(name, "-") != 0 && input_names_pages(name, &path, &pages)) {
         *out = input_of(path);
         out->pages = pages;
     } else {

@@ -134,15 +134,16 @@ static void put_upper(FILE *out, const char *word)
         fputc(toupper((unsigned char)*word), out);
 }
 
-static void put_failed(FILE *out, size_t failed)
+static void put_failed(FILE *out, const MergedImages *merged)
 {
-    char count[TEXT_NUMBER];
-    text_grouped(count, failed);
-    if (failed > 0)
-        fprintf(out, ", %s failed", count);
+    char failed[TEXT_NUMBER], all[TEXT_NUMBER];
+    text_grouped(failed, merged->failed);
+    text_grouped(all, merged->all_files);
+    if (merged->failed > 0)
+        fprintf(out, ", %s of %s file%s failed", failed, all, merged->all_files == 1 ? "" : "s");
 }
 
-/* "plate 1: 1,234 images, rgb, u8, 12 failed" */
+/* "plate 1: 1,234 images, rgb, u8" */
 static void put_images(FILE *out, const Report *report)
 {
     char *const group = text_display(report->merged->group), *const images = report_images(report);
@@ -166,7 +167,7 @@ void print_table_heading(FILE *out, const Report *report)
             put_all(out, report->merged->all_pages);
         else
             put_images(out, report);
-        put_failed(out, report->merged->failed);
+        put_failed(out, report->merged);
         fputc('\n', out);
         return;
     }

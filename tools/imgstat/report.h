@@ -14,6 +14,7 @@ typedef struct MergedImages {
     uint64_t files, pages;
     size_t failed;       /* files of the data set, of which something was not measured */
     ImgstatKind kind;    /* of the images */
+    uint64_t all_files;  /* of the data set, failed ones as well */
     uint64_t all_pages;  /* of the data set */
     bool several, first; /* records are printed; this is the first of them */
 } MergedImages;

@@ -138,7 +138,7 @@ Test(dataset, changes_are_errors)
         Change change;
         ImgstatResult result;
         const char *says;
-    } cases[] = {{OTHER_PIXELS, IMGSTAT_ERR_IO, "changed between two reads"},
+    } cases[] = {{OTHER_PIXELS, IMGSTAT_ERR_IO, "11.tif: changed between two reads"},
                  {NO_FILE, IMGSTAT_ERR_IO, "11.tif: No such file"},
                  {NO_RESTART, IMGSTAT_ERR_ARG, "cannot be read again"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
