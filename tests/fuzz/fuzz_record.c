@@ -63,6 +63,7 @@ static void merge(const uint8_t *data, size_t size, ImgstatDataset *set,
     const ImgstatResult read = dataset_read("fuzz", data, size, true, 2 * MEMORY, &sparse, NULL);
     if (read != IMGSTAT_OK && read != IMGSTAT_ERR_MEMORY)
         abort();
+    memcpy(into->version, set->version, sizeof into->version); /* not that of this imgstat */
     if (sparse && imgstat_dataset_merge(into, sparse, NULL) == IMGSTAT_OK) {
         const ImgstatResult one = imgstat_dataset_merge(into, sparse, NULL);
         const ImgstatResult other = imgstat_dataset_merge(set, twice, NULL);
