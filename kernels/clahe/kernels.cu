@@ -11,22 +11,22 @@ enum { TILE_WARPS = CLAHE_TILE_WARPS, TILE_THREADS = TILE_WARPS * 32 };
 enum { STRIP_ROWS = CLAHE_STRIP_ROWS };
 static_assert((int)CLAHE_NODES == TILE_THREADS, "a thread a node");
 
-static __device__ __forceinline__ uint32_t load_key(const ClaheWork &w, const ApplyPixels &p,
-                                                    const unsigned char *pixel, uint32_t channel)
+DEVICE uint32_t load_key(const ClaheWork &w, const ApplyPixels &p, const unsigned char *pixel,
+                         uint32_t channel)
 {
     const uint32_t bytes = sample_bits((ImgstatSample)w.from) / 8;
     return (uint32_t)sample_key((ImgstatSample)w.from,
                                 load_sample(pixel + channel * bytes, bytes, p.aligned));
 }
 
-static __device__ __forceinline__ uint32_t channel_of(const ClaheWork &w, uint32_t k)
+DEVICE uint32_t channel_of(const ClaheWork &w, uint32_t k)
 {
     return k + (w.alpha >= 0 && (int)k >= w.alpha);
 }
 
 /* The key that instance k counts of a pixel; false where there is none. */
-static __device__ __forceinline__ bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k,
-                                              uint64_t x, uint64_t row, uint32_t *key)
+DEVICE bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k, uint64_t x, uint64_t row,
+                   uint32_t *key)
 {
     const uint32_t bytes = sample_bits((ImgstatSample)w.from) / 8;
     const unsigned char *pixel = p.from + row * p.from_pitch + x * p.channels * bytes;
@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(TILE_THREADS)
 }
 
 /* Sum of a value of all threads, for all of them. */
-static __device__ __forceinline__ uint64_t block_sum(uint64_t value, uint64_t *part)
+DEVICE uint64_t block_sum(uint64_t value, uint64_t *part)
 {
     value = warp_sum(value);
     __syncthreads(); /* the sum before has been read */
@@ -176,9 +176,8 @@ static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w,
 }
 
 /* The levels of a position in the four tiles around a pixel. */
-static __device__ __forceinline__ void levels_at(const ClaheWork &w, uint32_t k,
-                                                 const ClaheBlend &bx, const ClaheBlend &by,
-                                                 uint32_t at, uint32_t level[4])
+DEVICE void levels_at(const ClaheWork &w, uint32_t k, const ClaheBlend &bx, const ClaheBlend &by,
+                      uint32_t at, uint32_t level[4])
 {
     const uint64_t upper = ((uint64_t)k * w.y.tiles + by.first) * w.x.tiles;
     const uint64_t lower = ((uint64_t)k * w.y.tiles + by.second) * w.x.tiles;
@@ -188,8 +187,7 @@ static __device__ __forceinline__ void levels_at(const ClaheWork &w, uint32_t k,
     level[3] = w.share[(lower + bx.second) * w.bins + at];
 }
 
-static __device__ __forceinline__ uint64_t map_pixel(const ClaheWork &w, uint32_t k, uint32_t x,
-                                                     uint32_t y, uint32_t key)
+DEVICE uint64_t map_pixel(const ClaheWork &w, uint32_t k, uint32_t x, uint32_t y, uint32_t key)
 {
     const ClaheBlend bx = w.x.blend[x], by = w.y.blend[y];
     uint32_t level[4];

@@ -45,7 +45,7 @@ template <> struct WideType<IMGSTAT_F64> {
 };
 
 /* Item e of a vector; e is known at compile time. */
-template <typename V> static __device__ __forceinline__ auto vector_item(const V &v, int e)
+template <typename V> DEVICE auto vector_item(const V &v, int e)
 {
     if constexpr (sizeof(v.x) == 4)
         return e == 0 ? v.x : e == 1 ? v.y : e == 2 ? v.z : v.w;
@@ -54,8 +54,7 @@ template <typename V> static __device__ __forceinline__ auto vector_item(const V
 }
 
 /* What makes a key of the bits of an integer. Kernels of U32 and U64 serve signed images too. */
-template <int SAMPLE>
-static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_sign(const WorkImage &image)
+template <int SAMPLE> DEVICE typename WideType<SAMPLE>::Raw wide_sign(const WorkImage &image)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     static_assert(!WideType<SAMPLE>::FLOAT, "keys of floats are made otherwise");
@@ -64,8 +63,8 @@ static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_sign(const
 
 /* The key of a sample with the bits `raw`. */
 template <int SAMPLE>
-static __device__ __forceinline__ typename WideType<SAMPLE>::Raw
-wide_key(const WorkImage &image, typename WideType<SAMPLE>::Raw raw)
+DEVICE typename WideType<SAMPLE>::Raw wide_key(const WorkImage &image,
+                                               typename WideType<SAMPLE>::Raw raw)
 {
     if constexpr (WideType<SAMPLE>::FLOAT)
         return (typename WideType<SAMPLE>::Raw)sample_key((ImgstatSample)SAMPLE, raw);
@@ -75,8 +74,7 @@ wide_key(const WorkImage &image, typename WideType<SAMPLE>::Raw raw)
 
 /* The bits of a sample with the key `key`. */
 template <int SAMPLE>
-static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image,
-                                                                          uint64_t key)
+DEVICE typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image, uint64_t key)
 {
     if constexpr (WideType<SAMPLE>::FLOAT)
         return (typename WideType<SAMPLE>::Raw)sample_raw((ImgstatSample)SAMPLE, key);
@@ -85,8 +83,7 @@ static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_raw(const 
 }
 
 /* Finite and not nodata. */
-template <int SAMPLE>
-static __device__ __forceinline__ bool wide_valid(const WorkImage &image, uint64_t key)
+template <int SAMPLE> DEVICE bool wide_valid(const WorkImage &image, uint64_t key)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     if (image.has_nodata && key == image.nodata_key)
@@ -96,8 +93,7 @@ static __device__ __forceinline__ bool wide_valid(const WorkImage &image, uint64
 }
 
 /* The nearest double. */
-template <int SAMPLE>
-static __device__ __forceinline__ double wide_double(typename WideType<SAMPLE>::Raw raw)
+template <int SAMPLE> DEVICE double wide_double(typename WideType<SAMPLE>::Raw raw)
 {
     if constexpr (SAMPLE == IMGSTAT_F32)
         return (double)__uint_as_float(raw);
@@ -108,8 +104,7 @@ static __device__ __forceinline__ double wide_double(typename WideType<SAMPLE>::
 }
 
 /* The key of a float. */
-template <int SAMPLE>
-static __device__ __forceinline__ uint64_t value_key(typename WideType<SAMPLE>::Value value)
+template <int SAMPLE> DEVICE uint64_t value_key(typename WideType<SAMPLE>::Value value)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     if constexpr (SAMPLE == IMGSTAT_F32)
@@ -119,27 +114,26 @@ static __device__ __forceinline__ uint64_t value_key(typename WideType<SAMPLE>::
 }
 
 /* Of finite values. */
-static __device__ __forceinline__ float value_min(float a, float b)
+DEVICE float value_min(float a, float b)
 {
     return fminf(a, b);
 }
-static __device__ __forceinline__ float value_max(float a, float b)
+DEVICE float value_max(float a, float b)
 {
     return fmaxf(a, b);
 }
-static __device__ __forceinline__ double value_min(double a, double b)
+DEVICE double value_min(double a, double b)
 {
     return b < a ? b : a;
 }
-static __device__ __forceinline__ double value_max(double a, double b)
+DEVICE double value_max(double a, double b)
 {
     return b > a ? b : a;
 }
 
 /* The tree of docs/float-sums.md, step 4, of two sums at once: the upper half of the warp goes on
  * with the second. Lane t gives lanes t, t + 32, t + 64, t + 96 of the segment. */
-static __device__ __forceinline__ void lanes_fold(const double (&a)[4], const double (&b)[4],
-                                                  double *sum_a, double *sum_b)
+DEVICE void lanes_fold(const double (&a)[4], const double (&b)[4], double *sum_a, double *sum_b)
 {
     const double half_a = (a[0] + a[2]) + (a[1] + a[3]), half_b = (b[0] + b[2]) + (b[1] + b[3]);
     const bool upper = threadIdx.x % 32 >= 16;

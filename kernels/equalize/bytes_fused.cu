@@ -12,8 +12,8 @@ enum { SMALL_VECTORS = (1 << 27) / 16 };
 
 /* A block adds the counts in its table to those of all blocks. */
 template <unsigned THREADS, unsigned COPIES>
-static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t parity, uint32_t flip,
-                                                  const Item &p, const uint4 *table)
+DEVICE void add_counts(SmallState *state, uint32_t parity, uint32_t flip, const Item &p,
+                       const uint4 *table)
 {
     const uint32_t sum = sum_columns<THREADS, WIDE_ROW>(table);
     const uint32_t bin = threadIdx.x / (THREADS / BINS);
@@ -25,9 +25,8 @@ static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t pa
 
 /* A block counts the item of one that has not begun. */
 template <unsigned THREADS, unsigned COPIES>
-static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t parity,
-                                            uint32_t flip, uint32_t block, uint4 *memory,
-                                            Helped *helped)
+DEVICE void help(const Small &s, SmallState *state, uint32_t parity, uint32_t flip, uint32_t block,
+                 uint4 *memory, Helped *helped)
 {
     const Item p = item_of(s, block);
     uint32_t *const table = (uint32_t *)memory;
@@ -50,8 +49,8 @@ static __device__ __forceinline__ void help(const Small &s, SmallState *state, u
 
 /* Samples of items that other blocks should have done, through the finished table. */
 template <unsigned THREADS, bool COLUMNED>
-static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *table,
-                                                  const unsigned char *entry, const Helped &helped)
+DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *entry,
+                       const Helped &helped)
 {
 #pragma unroll 1
     for (uint32_t block = 0; block < gridDim.x; block++) {

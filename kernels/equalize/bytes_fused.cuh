@@ -29,20 +29,20 @@ struct Item {
     uint32_t vectors, tail;
 };
 
-static __device__ __forceinline__ Item item_of(const Small &s, uint32_t block)
+DEVICE Item item_of(const Small &s, uint32_t block)
 {
     const uint32_t first = min(block * s.item, s.vectors);
     return Item{s.from + first, s.to + first, min(s.item, s.vectors - first),
                 block == gridDim.x - 1 ? s.tail : 0};
 }
 
-static __device__ __forceinline__ uint32_t item_samples(const Item &p)
+DEVICE uint32_t item_samples(const Item &p)
 {
     return p.vectors * 16 + p.tail;
 }
 
 /* A counter as it is now: each call reads it again, past the first-level cache. */
-static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
+DEVICE uint32_t load_count(const uint32_t *from)
 {
     uint32_t v;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
@@ -53,8 +53,7 @@ static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
  * SMALL_LINES lines, which lie in different slices: as copies, whose blocks do not queue for each
  * other, or as one whose lines hold few. */
 template <unsigned COPIES>
-static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t parity,
-                                                     uint32_t copy, uint32_t key)
+DEVICE uint32_t *count_of(SmallState *state, uint32_t parity, uint32_t copy, uint32_t key)
 {
     enum { LINE = COPIES * BINS / SMALL_LINES };
     return &state->counts[parity][(copy * BINS + key) / LINE][key % LINE];
@@ -77,7 +76,7 @@ struct Begun {
 
 /* One thread asks. It goes on without the answer, which comes no sooner than all pixels that were
  * asked for before it. */
-static __device__ __forceinline__ Begun request_item(SmallState *state)
+DEVICE Begun request_item(SmallState *state)
 {
     Begun b;
     b.reserved[0] = atomicExch(&state->reserved[0][blockIdx.x], 1u);
@@ -88,8 +87,7 @@ static __device__ __forceinline__ Begun request_item(SmallState *state)
 
 /* The thread that requested it. Another block may have done the item: then it is not its own. The
  * last block to begin lets the next launch use the other counters. */
-static __device__ __forceinline__ void resolve_own_item(SmallState *state, const Begun &b,
-                                                        uint32_t *parity, uint32_t *own)
+DEVICE void resolve_own_item(SmallState *state, const Begun &b, uint32_t *parity, uint32_t *own)
 {
     const uint32_t now = b.blocks / SMALL_LAUNCH;
     state->reserved[now ^ 1][blockIdx.x] = 0;
@@ -100,8 +98,7 @@ static __device__ __forceinline__ void resolve_own_item(SmallState *state, const
 }
 
 /* A block, for the next launch. */
-template <unsigned THREADS>
-static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t parity)
+template <unsigned THREADS> DEVICE void empty_next(SmallState *state, uint32_t parity)
 {
     uint4 *const counts = (uint4 *)state->counts[parity ^ 1];
     for (uint32_t i = threadIdx.x; i < sizeof state->counts[0] / 16; i += THREADS)
@@ -114,7 +111,7 @@ static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t pa
 
 /* One warp: reserves the first item that no block has reserved, and returns its block; gridDim.x if
  * there is none, or another warp was faster. */
-static __device__ __forceinline__ uint32_t reserve_item(SmallState *state, uint32_t parity)
+DEVICE uint32_t reserve_item(SmallState *state, uint32_t parity)
 {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t base = 0; base < gridDim.x; base += 32) {
@@ -136,8 +133,7 @@ static __device__ __forceinline__ uint32_t reserve_item(SmallState *state, uint3
  * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
  * add. After a while, `looks` of all times that it waits, it reserves the item of a block that has
  * not begun: returns that, for its own block to count, or gridDim.x where it need not. */
-static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t parity,
-                                                         uint32_t all, uint32_t *looks)
+DEVICE uint32_t await_samples(SmallState *state, uint32_t parity, uint32_t all, uint32_t *looks)
 {
     uint32_t block = gridDim.x;
     while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[parity]) >= all))
@@ -162,8 +158,8 @@ struct Parts {
 
 /* A warp of keys publishes three numbers, which all its lanes have, and awaits those of the others:
  * lane l gets number l / MAP_WARPS of warp l % MAP_WARPS. Rounds begin at 0. */
-static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp,
-                                                    uint32_t a, uint32_t b, uint32_t c)
+DEVICE uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp, uint32_t a, uint32_t b,
+                         uint32_t c)
 {
     const uint32_t lane = threadIdx.x % 32, mark = (1 + round / 2 % 2) << ROUND_SHIFT;
     uint32_t *const word = parts->word[round % 2];
@@ -177,17 +173,15 @@ static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round
 }
 
 /* The sum of one of the three over warps up to a limit. */
-static __device__ __forceinline__ uint32_t sum_part(uint32_t received, int part,
-                                                    uint32_t warps = MAP_WARPS)
+DEVICE uint32_t sum_part(uint32_t received, int part, uint32_t warps = MAP_WARPS)
 {
     return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? received : 0);
 }
 
 /* Warps of keys: wait until the sum shows that the counts are whole; so many rounds. */
 template <unsigned COPIES>
-static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t parity,
-                                                    uint32_t all, uint32_t key, uint32_t nodata,
-                                                    Parts *parts, uint32_t *rounds)
+DEVICE Cdf gather_counts(SmallState *state, uint32_t parity, uint32_t all, uint32_t key,
+                         uint32_t nodata, Parts *parts, uint32_t *rounds)
 {
     const uint32_t warp = key / 32;
     uint32_t sum, received;
@@ -214,7 +208,7 @@ static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t 
 /* ---- The map --------------------------------------------------------------------------------- */
 
 /* clip_rank of fewer than 2^27 samples: n * nano < 2^64. */
-static __device__ __forceinline__ uint32_t small_rank(uint32_t n, uint64_t nano)
+DEVICE uint32_t small_rank(uint32_t n, uint64_t nano)
 {
     return (uint32_t)(n * nano / 100000000000u);
 }
@@ -225,8 +219,7 @@ struct Ramp {
 };
 
 /* Warps of keys: map_clip_counts or map_equalize_counts. */
-static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key,
-                                                 Parts *parts, uint32_t round)
+DEVICE Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key, Parts *parts, uint32_t round)
 {
     if (m.equalize)
         return Ramp{c.first, c.n - c.first};
@@ -240,8 +233,7 @@ static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c
 }
 
 /* map_sample, from key to byte. A 64-bit division would take longer than all the rest. */
-static __device__ __forceinline__ uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp,
-                                                      uint32_t sum, uint32_t key)
+DEVICE uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp, uint32_t sum, uint32_t key)
 {
     const uint32_t at = m.equalize && ramp.span ? sum : key;
     const uint32_t low = ramp.span ? ramp.low : m.full_lo;

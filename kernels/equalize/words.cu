@@ -15,7 +15,7 @@ static_assert(ITEM_MOST * 8 + 7 < 1 << 16, "counters do not overflow");
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void count_word(uint4 *table, uint32_t w, uint32_t times)
+DEVICE void count_word(uint4 *table, uint32_t w, uint32_t times)
 {
     uint32_t *const lower = (uint32_t *)((unsigned char *)table + (w << 2 & 0x1FFFCu));
     uint32_t *const upper = (uint32_t *)((unsigned char *)table + (w >> 14 & 0x1FFFCu));
@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 enum { SEGMENT_WARPS = SEGMENT / 32 };
 
 /* The sum of a block's threads up to each; of_warp is shared memory. */
-static __device__ __forceinline__ uint64_t block_inclusive(uint64_t v, uint64_t *of_warp)
+DEVICE uint64_t block_inclusive(uint64_t v, uint64_t *of_warp)
 {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint64_t sum = warp_inclusive(v);
@@ -109,7 +109,7 @@ struct Tables {
 
 /* The sum over all tables of a thread's counter in a segment. A warp reads that of a table at once,
  * eight counters a lane. */
-static __device__ __forceinline__ uint32_t sum_tables(const Tables &tables, uint32_t segment)
+DEVICE uint32_t sum_tables(const Tables &tables, uint32_t segment)
 {
     enum { VECTORS = SEGMENT * 2 / 16 };
     static_assert(VECTORS == 32, "one a lane");
@@ -180,7 +180,7 @@ struct Totals {
 };
 static_assert((int)SEGMENTS == (int)SEGMENT, "a thread a segment");
 
-static __device__ __forceinline__ void add_up(const Segment *segments, Totals *totals)
+DEVICE void add_up(const Segment *segments, Totals *totals)
 {
     const Segment own = segments[threadIdx.x];
     const uint64_t sum = block_inclusive(own.n, totals->of_warp);
@@ -191,8 +191,7 @@ static __device__ __forceinline__ void add_up(const Segment *segments, Totals *t
 }
 
 /* cdf_above, found by a block together. */
-static __device__ __forceinline__ uint32_t find_above(const Totals &totals, const uint64_t *sums,
-                                                      uint64_t count)
+DEVICE uint32_t find_above(const Totals &totals, const uint64_t *sums, uint64_t count)
 {
     const uint32_t s = __syncthreads_count(totals.up_to[threadIdx.x] <= count);
     if (s == SEGMENTS)

@@ -11,24 +11,24 @@
 
 /* Which of the launch's channels the block counts. Blocks of different channels go through the
  * items side by side, so that all but the first find them in the cache. */
-static __device__ __forceinline__ unsigned part_of(const Work &work)
+DEVICE unsigned part_of(const Work &work)
 {
     return blockIdx.x % work.group;
 }
 
 /* The first item of a block is that of its number, the others come from the queue. */
-static __device__ __forceinline__ uint32_t first_item(const Work &work)
+DEVICE uint32_t first_item(const Work &work)
 {
     return blockIdx.x / work.group;
 }
 
-static __device__ __forceinline__ uint32_t request_item(const Work &work)
+DEVICE uint32_t request_item(const Work &work)
 {
     return gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
 }
 
 /* Called by one thread of each block when it is done with its queue. */
-static __device__ __forceinline__ void finish_block(const Work &work, Pack *packs)
+DEVICE void finish_block(const Work &work, Pack *packs)
 {
     if (!queue_release(work) || !packs)
         return;
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void finish_block(const Work &work, Pack *pack
 }
 
 /* Makes image `number` the block's own. All threads; the table is empty. */
-static __device__ __forceinline__ void load_image(const Work &work, Block16 *block, uint32_t number)
+DEVICE void load_image(const Work &work, Block16 *block, uint32_t number)
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
@@ -58,8 +58,7 @@ static __device__ __forceinline__ void load_image(const Work &work, Block16 *blo
 
 /* Describes an item to the block. One thread. */
 template <int CHANNELS>
-static __device__ __forceinline__ void describe_item(const Work &work, Block16 *block,
-                                                     PrefetchedItem *ahead, uint32_t item)
+DEVICE void describe_item(const Work &work, Block16 *block, PrefetchedItem *ahead, uint32_t item)
 {
     ahead->item = item;
     ahead->steps = 0;

@@ -57,9 +57,8 @@ struct RowItems {
 };
 
 template <typename Out, bool SHARED, bool FLAT>
-static __device__ __forceinline__ Out table_entry(const Out *table, uint32_t entries,
-                                                  uint32_t n_maps, int alpha, uint32_t channel,
-                                                  uint32_t raw)
+DEVICE Out table_entry(const Out *table, uint32_t entries, uint32_t n_maps, int alpha,
+                       uint32_t channel, uint32_t raw)
 {
     const uint32_t at = FLAT ? raw : map_of_channel(channel, alpha, n_maps) * entries + raw;
     return SHARED ? table[at] : __ldg(&table[at]);

@@ -96,30 +96,30 @@ struct PowerMapping {
 template <ImgstatSample SAMPLE> struct SampleBits;
 template <> struct SampleBits<IMGSTAT_F32> {
     typedef uint32_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
+    DEVICE double value(Raw raw)
     {
         return __uint_as_float(raw);
     }
-    static __device__ __forceinline__ Raw raw(double y)
+    DEVICE Raw raw(double y)
     {
         return __float_as_uint(__double2float_rn(y) + 0.0f); /* never -0 */
     }
-    static __device__ __forceinline__ Raw kept(double x, double)
+    DEVICE Raw kept(double x, double)
     {
         return x == x ? raw(x) : 0x7FC00000u;
     }
 };
 template <> struct SampleBits<IMGSTAT_F64> {
     typedef uint64_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
+    DEVICE double value(Raw raw)
     {
         return __longlong_as_double((long long)raw);
     }
-    static __device__ __forceinline__ Raw raw(double y)
+    DEVICE Raw raw(double y)
     {
         return (Raw)__double_as_longlong(__dadd_rn(y, 0.0));
     }
-    static __device__ __forceinline__ Raw kept(double x, double)
+    DEVICE Raw kept(double x, double)
     {
         return x == x ? raw(x) : 0x7FF8000000000000u;
     }
@@ -127,41 +127,41 @@ template <> struct SampleBits<IMGSTAT_F64> {
 /* Conversions saturate. */
 template <> struct SampleBits<IMGSTAT_U32> {
     typedef uint32_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
+    DEVICE double value(Raw raw)
     {
         return __uint2double_rn(raw);
     }
-    static __device__ __forceinline__ Raw raw(double y)
+    DEVICE Raw raw(double y)
     {
         return __double2uint_rn(y);
     }
-    static __device__ __forceinline__ Raw kept(double x, double lo)
+    DEVICE Raw kept(double x, double lo)
     {
         return raw(x == x ? x : lo);
     }
 };
 template <> struct SampleBits<IMGSTAT_I32> {
     typedef uint32_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
+    DEVICE double value(Raw raw)
     {
         return __int2double_rn((int)raw);
     }
-    static __device__ __forceinline__ Raw raw(double y)
+    DEVICE Raw raw(double y)
     {
         return (Raw)__double2int_rn(y);
     }
-    static __device__ __forceinline__ Raw kept(double x, double lo)
+    DEVICE Raw kept(double x, double lo)
     {
         return raw(x == x ? x : lo);
     }
 };
 template <typename Unsigned> struct NarrowBits {
     typedef Unsigned Raw;
-    static __device__ __forceinline__ Raw raw(double y)
+    DEVICE Raw raw(double y)
     {
         return (Raw)__double2uint_rn(y);
     }
-    static __device__ __forceinline__ Raw kept(double x, double lo)
+    DEVICE Raw kept(double x, double lo)
     {
         return (Raw)min(__double2uint_rn(x == x ? x : lo), (uint32_t)(Raw) ~(Raw)0);
     }
@@ -177,9 +177,9 @@ template <typename Raw, unsigned N> struct alignas(sizeof(Raw) * N) RawVector {
 
 /* Outputs of N samples that are beside each other. */
 template <ImgstatSample FROM, ImgstatSample TO, unsigned N>
-static __device__ __forceinline__ void
-store_vector(const OutputType &output, const RawVector<typename SampleBits<FROM>::Raw, N> &in,
-             const double (&y)[N], const bool (&passthrough)[N], unsigned char *to)
+DEVICE void store_vector(const OutputType &output,
+                         const RawVector<typename SampleBits<FROM>::Raw, N> &in,
+                         const double (&y)[N], const bool (&passthrough)[N], unsigned char *to)
 {
     typedef typename SampleBits<TO>::Raw Raw;
     RawVector<Raw, N> made;
@@ -197,8 +197,8 @@ store_vector(const OutputType &output, const RawVector<typename SampleBits<FROM>
 }
 
 template <ImgstatSample FROM, unsigned N, typename Mapping>
-static __device__ __forceinline__ void map_vector(const Mapping &mapping, const OutputType &output,
-                                                  const unsigned char *from, unsigned char *to)
+DEVICE void map_vector(const Mapping &mapping, const OutputType &output, const unsigned char *from,
+                       unsigned char *to)
 {
     typedef RawVector<typename SampleBits<FROM>::Raw, N> Vector;
     const Vector in = *(const Vector *)from;

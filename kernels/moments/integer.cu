@@ -12,8 +12,8 @@ template <int C, int SAMPLE> struct IntegerLanes {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void lanes_add(IntegerLanes<C, SAMPLE> *lanes, int, int j,
-                                                 typename WideType<SAMPLE>::Raw raw)
+DEVICE void lanes_add(IntegerLanes<C, SAMPLE> *lanes, int, int j,
+                      typename WideType<SAMPLE>::Raw raw)
 {
     const auto key = raw ^ lanes->sign;
     lanes->sums[j].add(key);
@@ -32,16 +32,14 @@ template <int C, int SAMPLE> struct Whole {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Work &,
-                                                 unsigned char *memory)
+DEVICE void way_begin(Whole<C, SAMPLE> *way, const Work &, unsigned char *memory)
 {
     way->stream.ring = (typename ChannelLayout<C, SAMPLE>::Vector *)memory + threadIdx.x;
     way->stream.slot = 0;
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way,
-                                                       const WorkImage &image)
+DEVICE void way_begin_image(Whole<C, SAMPLE> *way, const WorkImage &image)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     way->stream.tile = ~0ull;
@@ -54,8 +52,7 @@ static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way,
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t tile, uint64_t next)
+DEVICE void way_measure(Whole<C, SAMPLE> *way, WideBlock<C> *block, uint64_t tile, uint64_t next)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     enum { CLASSES = ChannelLayout<C, SAMPLE>::CLASSES };
@@ -72,8 +69,7 @@ static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBl
         extrema_note(&way->extrema, j, tile, way->lanes.low[j], way->lanes.high[j]);
 }
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_report(Whole<C, SAMPLE> *way, WideBlock<C> *block)
+template <int C, int SAMPLE> DEVICE void way_report(Whole<C, SAMPLE> *way, WideBlock<C> *block)
 {
     const auto &best = way->extrema;
     if (member_of<C, SAMPLE>() / 32 < C)

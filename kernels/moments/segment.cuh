@@ -9,7 +9,7 @@
 
 /* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
  * repeats for every lane at the same address, and the lanes of a segment are. */
-static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint64_t v)
+DEVICE void shared_add(unsigned long long *sum, uint64_t v)
 {
     unsigned *const half = (unsigned *)sum; /* the lower one first */
     const unsigned low = (unsigned)v, before = atomicAdd(&half[0], low);
@@ -26,8 +26,7 @@ struct TermSums {
 };
 
 /* Hands them to the block. */
-template <int C>
-static __device__ __forceinline__ void terms_report(WideBlock<C> *block, int c, TermSums *sums)
+template <int C> DEVICE void terms_report(WideBlock<C> *block, int c, TermSums *sums)
 {
     const unsigned lane = threadIdx.x % 32;
     unsigned long long *to = block->limb[c][lane < PIECE_SUM_TERMS ? 0 : 1] + sums->limb;
@@ -42,8 +41,8 @@ static __device__ __forceinline__ void terms_report(WideBlock<C> *block, int c, 
 /* Adds the terms of a float segment: 10 lanes, a term each. n > 0; all the same in all lanes but
  * sums. */
 template <int C>
-static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, TermSums *sums,
-                                                 unsigned n, double pivot, double d, double q)
+DEVICE void add_terms(WideBlock<C> *block, int c, TermSums *sums, unsigned n, double pivot,
+                      double d, double q)
 {
     const unsigned lane = threadIdx.x % 32;
     double term[PIECE_TERMS], mine = 0;
@@ -78,8 +77,7 @@ static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, Ter
 
 /* Adds the sums of a warp's lanes to the digits of the block: a lane a digit, all at once. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void add_sums(WideBlock<C> *block, int c,
-                                                const IntegerSums<SAMPLE> &sums)
+DEVICE void add_sums(WideBlock<C> *block, int c, const IntegerSums<SAMPLE> &sums)
 {
     enum { DIGITS = IntegerSums<SAMPLE>::DIGITS, ALL = DIGITS + IntegerSums<SAMPLE>::DIGITS2 };
     const unsigned lane = threadIdx.x % 32;
@@ -95,8 +93,7 @@ static __device__ __forceinline__ void add_sums(WideBlock<C> *block, int c,
                    mine);
 }
 
-template <int C>
-static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, unsigned n)
+template <int C> DEVICE void add_count(WideBlock<C> *block, int c, unsigned n)
 {
     if (threadIdx.x % 32 == 0)
         shared_add(&block->count[c][N], n);
@@ -104,8 +101,8 @@ static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, uns
 
 /* The first valid sample of a channel in a segment, as a double; false if there is none. */
 template <int SAMPLE>
-static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const RowSegment &segment,
-                                                  unsigned channel, double *pivot)
+DEVICE bool find_pivot(const WorkImage &image, const RowSegment &segment, unsigned channel,
+                       double *pivot)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const Raw *samples = (const Raw *)segment.samples + channel;

@@ -17,7 +17,7 @@ struct ReadImage {
     unsigned channel;
 };
 
-static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
+DEVICE bool key_valid(const WorkImage &image, uint64_t key)
 {
     const ImgstatSample sample = (ImgstatSample)image.sample;
     if (image.has_nodata && key == image.nodata_key)
@@ -28,8 +28,7 @@ static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_
 
 /* The key of pixel x of a segment; false if there is none or it is not valid. */
 template <typename Raw>
-static __device__ __forceinline__ bool valid_key(const ReadImage &read, const RowSegment &segment,
-                                                 unsigned x, uint64_t *key)
+DEVICE bool valid_key(const ReadImage &read, const RowSegment &segment, unsigned x, uint64_t *key)
 {
     const Raw *const samples = (const Raw *)segment.samples + read.channel;
     if (x >= segment.n || (segment.mask && !segment.mask[x]))
@@ -42,8 +41,7 @@ extern __shared__ __align__(16) unsigned counter[];
 
 /* Counts in shared memory where the table reaches, else in global memory, equal ones of a warp
  * together. All lanes; there: the lane has a key. */
-static __device__ __forceinline__ void count(uint32_t index, bool there, uint32_t base,
-                                             uint32_t words, uint64_t *bins)
+DEVICE void count(uint32_t index, bool there, uint32_t base, uint32_t words, uint64_t *bins)
 {
     const bool near = there && index - base < words, far = there && !near;
     const unsigned lane = threadIdx.x % 32;
@@ -57,15 +55,14 @@ static __device__ __forceinline__ void count(uint32_t index, bool there, uint32_
         bin_add(&bins[index], (uint64_t)__popc(peers));
 }
 
-static __device__ __forceinline__ void table_clear(uint32_t words)
+DEVICE void table_clear(uint32_t words)
 {
     for (uint32_t i = threadIdx.x; i < words; i += THREADS)
         counter[i] = 0;
     __syncthreads();
 }
 
-static __device__ __forceinline__ void table_flush(uint32_t base, uint32_t words, uint32_t n,
-                                                   uint64_t *bins)
+DEVICE void table_flush(uint32_t base, uint32_t words, uint32_t n, uint64_t *bins)
 {
     __syncthreads(); /* all is counted */
     for (uint32_t i = threadIdx.x; i < words && base + i < n; i += THREADS) {
@@ -115,7 +112,7 @@ struct Range {
     uint32_t n_bins;
 };
 
-static __device__ __forceinline__ double double_of(ImgstatSample sample, uint64_t key)
+DEVICE double double_of(ImgstatSample sample, uint64_t key)
 {
     const uint64_t raw = sample_raw(sample, key);
     switch (sample) {
@@ -139,7 +136,7 @@ static __device__ __forceinline__ double double_of(ImgstatSample sample, uint64_
 }
 
 /* The bin of a key between the outer edges: from a guess to the one that holds it, or by halves. */
-static __device__ __forceinline__ uint32_t range_bin(const Range &range, uint64_t key, double value)
+DEVICE uint32_t range_bin(const Range &range, uint64_t key, double value)
 {
     if (range.per_bin == 0) {
         uint32_t low = 0, high = range.n_bins; /* edge[low] <= key < edge[high] */

@@ -27,9 +27,7 @@ extern __shared__ __align__(16) unsigned counter[];
 
 /* The leading 16 bits of the key; those of what is not finite lie beyond those of infinities. sign:
  * what makes keys of integers, from these bits. */
-template <int SAMPLE>
-static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>::Raw raw,
-                                                      uint32_t sign)
+template <int SAMPLE> DEVICE uint32_t leading_of(typename WideType<SAMPLE>::Raw raw, uint32_t sign)
 {
     const int width = 8 * (int)sizeof raw;
     if constexpr (SAMPLE == IMGSTAT_F32)
@@ -43,7 +41,7 @@ static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>:
     return (uint32_t)(raw >> (width - 16)) ^ sign;
 }
 
-static __device__ __forceinline__ uint32_t leading_sign(const WorkImage &image)
+DEVICE uint32_t leading_sign(const WorkImage &image)
 {
     return sample_is_signed((ImgstatSample)image.sample) ? 0x8000u : 0;
 }
@@ -51,8 +49,7 @@ static __device__ __forceinline__ uint32_t leading_sign(const WorkImage &image)
 /* Assigns counters to the segments that a sample of each thread is in, then to others as long as
  * there are any. */
 template <int SAMPLE>
-static __device__ __forceinline__ void choose_segments(const WorkImage &image, uint32_t slots,
-                                                       Segments *segments)
+DEVICE void choose_segments(const WorkImage &image, uint32_t slots, Segments *segments)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const unsigned t = threadIdx.x, all_segments = image.channels * SEGMENTS;
@@ -90,7 +87,7 @@ static __device__ __forceinline__ void choose_segments(const WorkImage &image, u
     __syncthreads();
 }
 
-template <int SAMPLE> static __host__ __device__ __forceinline__ bool is_finite_lead(uint32_t lead)
+template <int SAMPLE> IMGSTAT_INLINE bool is_finite_lead(uint32_t lead)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     const uint32_t bits = 8 * sizeof(typename WideType<SAMPLE>::Raw) - 16;
@@ -100,7 +97,7 @@ template <int SAMPLE> static __host__ __device__ __forceinline__ bool is_finite_
 
 /* Counts what has no counter in shared memory: where most of a warp has such a sample, equal ones
  * together, since they may all be. All lanes; rare: the lane has one. */
-static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index, bool rare)
+DEVICE void add_rare(uint64_t *bins, uint32_t index, bool rare)
 {
     unsigned here = __ballot_sync(ALL_LANES, rare);
     if (!here)
@@ -125,9 +122,8 @@ template <int SAMPLE, bool NODATA> struct Leading {
 };
 
 template <int SAMPLE, bool NODATA>
-static __device__ __forceinline__ void count_one(const Leading<SAMPLE, NODATA> &to,
-                                                 unsigned segment,
-                                                 typename WideType<SAMPLE>::Raw raw, bool there)
+DEVICE void count_one(const Leading<SAMPLE, NODATA> &to, unsigned segment,
+                      typename WideType<SAMPLE>::Raw raw, bool there)
 {
     if (NODATA && wide_key<SAMPLE>(to.image, raw) == to.image.nodata_key)
         there = false;
@@ -148,8 +144,8 @@ template <int SAMPLE> struct Prefixed {
 };
 
 template <int SAMPLE>
-static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, unsigned,
-                                                 typename WideType<SAMPLE>::Raw raw, bool there)
+DEVICE void count_one(const Prefixed<SAMPLE> &to, unsigned, typename WideType<SAMPLE>::Raw raw,
+                      bool there)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const Raw key = wide_key<SAMPLE>(to.image, raw);
@@ -164,7 +160,7 @@ static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, uns
 /* A warp reads its tiles of an image, LOADS vectors at a time: C channels, or 0: 1, 2 or 4. A whole
  * tile is a whole number of such times. */
 template <int C, int SAMPLE, int LOADS, class Count>
-static __device__ __forceinline__ void count_all(const WorkImage &image, const Count &to)
+DEVICE void count_all(const WorkImage &image, const Count &to)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     typedef typename WideType<sizeof(Raw) == 4 ? IMGSTAT_U32 : IMGSTAT_U64>::Vector Vector;
