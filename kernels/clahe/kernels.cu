@@ -14,9 +14,8 @@ static_assert((int)CLAHE_NODES == TILE_THREADS, "a thread a node");
 DEVICE uint32_t load_key(const ClaheWork &w, const ApplyPixels &p, const unsigned char *pixel,
                          uint32_t channel)
 {
-    const uint32_t bytes = sample_bits((ImgstatSample)w.from) / 8;
-    return (uint32_t)sample_key((ImgstatSample)w.from,
-                                load_sample(pixel + channel * bytes, bytes, p.aligned));
+    const uint32_t bytes = sample_bits(w.from) / 8;
+    return (uint32_t)sample_key(w.from, load_sample(pixel + channel * bytes, bytes, p.aligned));
 }
 
 DEVICE uint32_t channel_of(const ClaheWork &w, uint32_t k)
@@ -28,7 +27,7 @@ DEVICE uint32_t channel_of(const ClaheWork &w, uint32_t k)
 DEVICE bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k, uint64_t x, uint64_t row,
                    uint32_t *key)
 {
-    const uint32_t bytes = sample_bits((ImgstatSample)w.from) / 8;
+    const uint32_t bytes = sample_bits(w.from) / 8;
     const unsigned char *pixel = p.from + row * p.from_pitch + x * p.channels * bytes;
     if (p.mask && !p.mask[row * p.mask_pitch + x])
         return false;
@@ -39,7 +38,7 @@ DEVICE bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k, uint64_
     uint64_t colour[3], luma;
     for (uint32_t c = 0; c < 3; c++)
         colour[c] = load_key(w, p, pixel, c);
-    if (!luma_of((ImgstatSample)w.from, p, colour, &luma))
+    if (!luma_of(w.from, p, colour, &luma))
         return false;
     *key = (uint32_t)luma;
     return true;
@@ -265,7 +264,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS)
 static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, ClaheBand band)
 {
     const ApplyPixels &p = band.pixels;
-    const ImgstatSample from = (ImgstatSample)w.from, to = (ImgstatSample)w.to;
+    const ImgstatSample from = w.from, to = w.to;
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
     const uint32_t x = blockIdx.x * PIXEL_THREADS + threadIdx.x;
     if (x >= p.width)

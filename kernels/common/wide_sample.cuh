@@ -58,7 +58,7 @@ template <int SAMPLE> DEVICE typename WideType<SAMPLE>::Raw wide_sign(const Work
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     static_assert(!WideType<SAMPLE>::FLOAT, "keys of floats are made otherwise");
-    return (Raw)sample_is_signed((ImgstatSample)image.sample) << (8 * sizeof(Raw) - 1);
+    return (Raw)sample_is_signed(image.sample) << (8 * sizeof(Raw) - 1);
 }
 
 /* The key of a sample with the bits `raw`. */

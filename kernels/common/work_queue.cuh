@@ -21,7 +21,7 @@ struct WorkImage {
     uint32_t items, large_items; /* the latter come first */
     uint32_t tiles_per_item, tiles_per_small;
     uint32_t channels; /* of the image; a launch measures some of them */
-    uint32_t sample;
+    ImgstatSample sample;
     uint32_t has_nodata;
     uint32_t parts; /* of the record */
     uint64_t nodata_key;

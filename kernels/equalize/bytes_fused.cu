@@ -224,15 +224,14 @@ bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPi
 {
     const uint64_t vectors = p->width * p->channels / 16;
     const uint64_t address = (uint64_t)(uintptr_t)p->from | (uint64_t)(uintptr_t)p->to;
-    return device->max_shared > BINS * WIDE_ROW + OTHER_BYTES &&
-           sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
-           f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 && address % 16 == 0 &&
-           vectors < SMALL_VECTORS;
+    return device->max_shared > BINS * WIDE_ROW + OTHER_BYTES && sample_bits(f->from) == 8 &&
+           sample_bits(f->to) == 8 && f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 &&
+           address % 16 == 0 && vectors < SMALL_VECTORS;
 }
 
 SmallMap small_map(const Map *blank, const Finish *f)
 {
-    const ImgstatSample from = (ImgstatSample)f->from, to = (ImgstatSample)f->to;
+    const ImgstatSample from = f->from, to = f->to;
     SmallMap m;
     m.from_flip = (uint32_t)sample_key(from, 0);
     m.to_flip = (uint32_t)sample_key(to, 0);

@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 static ImgstatResult launch_finish_bytes(CudaDevice *device, cudaStream_t stream, const Finish &f,
                                          ImgstatError *err)
 {
-    assert(f.n_maps > 0 && sample_record_bins((ImgstatSample)f.from) == BYTE_BINS);
+    assert(f.n_maps > 0 && sample_record_bins(f.from) == BYTE_BINS);
     return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS, 0,
                              err, f);
 }
@@ -242,7 +242,7 @@ static ImgstatResult check_images(const DeviceTransform *t, const ImagePro *from
         if (image->memory != IMGSTAT_CUDA || image->device_id != t->device->index)
             return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
                              t->device->index);
-    return transfer_check_output(from, (ImgstatSample)t->transfer.to, to, err);
+    return transfer_check_output(from, t->transfer.to, to, err);
 }
 
 /* What is measured: the image, or the luma of its pixels. */

@@ -9,7 +9,7 @@
 /* Valid samples of a key: record_finalize for one bin, of the channels that make map m. */
 DEVICE uint64_t valid_count(const Finish &f, uint32_t m, uint32_t key, uint32_t entries)
 {
-    if (map_undefined((ImgstatSample)f.from, key) || (f.has_nodata && key == f.nodata_key))
+    if (map_undefined(f.from, key) || (f.has_nodata && key == f.nodata_key))
         return 0;
     if (!f.joint) {
         const uint32_t channel = m + (f.alpha >= 0 && (int)m >= f.alpha);
@@ -44,7 +44,7 @@ DEVICE void empty_tallies(const Finish &f)
 /* The entries of a sample's raw bits, as make_table and tables_raw have them. */
 DEVICE void write_entry(const Finish &f, const Map *map, uint32_t m, uint32_t raw, uint32_t entries)
 {
-    const ImgstatSample from = (ImgstatSample)f.from, to = (ImgstatSample)f.to;
+    const ImgstatSample from = f.from, to = f.to;
     const uint32_t key = (uint32_t)sample_key(from, raw), bytes = sample_bits(to) / 8;
     uint32_t value = (uint32_t)sample_raw(to, map_sample(map, key));
     f.by_key[(size_t)m * entries + key] = value;

@@ -226,7 +226,7 @@ static __global__ void __launch_bounds__(SEGMENT) finish_words(Finish f)
     add_up(&f.segments[m * SEGMENTS], &totals);
     const uint64_t n = totals.up_to[SEGMENTS - 1];
     if (f.equalize) { /* a thread reads the one that it writes, and that only */
-        const uint32_t key = (uint32_t)sample_key((ImgstatSample)f.from, raw), s = key / SEGMENT;
+        const uint32_t key = (uint32_t)sample_key(f.from, raw), s = key / SEGMENT;
         cdf[key] = sums[key] + (s > 0 ? totals.up_to[s - 1] : 0);
     } else if (n > 0) {
         black = find_above(totals, sums, clip_rank(n, f.nano_lo));
@@ -310,7 +310,7 @@ static ImgstatResult finish(CudaDevice *device, cudaStream_t stream, const Finis
 {
     const dim3 blocks(SEGMENTS, f.n_maps);
     assert(f.n_maps > 0 && (!TABLES || (f.n_maps == 1 && tables.n > 0)));
-    assert(sample_record_bins((ImgstatSample)f.from) == WORD_BINS);
+    assert(sample_record_bins(f.from) == WORD_BINS);
     IMGSTAT_TRY(cuda_launch_early(device, stream, "sum_words", sum_words<TABLES>, blocks, SEGMENT,
                                   0, err, f, tables));
     return cuda_launch_early(device, stream, "finish_words", finish_words, blocks, SEGMENT, 0, err,

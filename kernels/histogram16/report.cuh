@@ -17,7 +17,7 @@ DEVICE void flush_single(Block16 *block, uint64_t *bins, uint32_t n)
 {
     enum { TOGETHER = 4 }; /* of the 4,096 / THREADS that a thread has at least */
     const Layout layout = block->layout;
-    const ImgstatSample sample = (ImgstatSample)block->image.sample;
+    const ImgstatSample sample = block->image.sample;
     unsigned *words = (unsigned *)table;
     const uint32_t skew = blockIdx.x * 512 % n;
 #pragma unroll 1
@@ -365,8 +365,7 @@ template <int CHANNELS> DEVICE void find_extrema(Block16 *block, unsigned channe
         return;
     Wanted wanted;
     wanted.which = which;
-    wanted.raw =
-        (uint32_t)sample_raw((ImgstatSample)block->image.sample, (uint32_t)block->key[which]);
+    wanted.raw = (uint32_t)sample_raw(block->image.sample, (uint32_t)block->key[which]);
     wanted.other = block->image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
     if constexpr (CHANNELS == 0) {
         find_general(block, wanted, block->tile[which], channel);

@@ -86,12 +86,12 @@ enum { BEHIND_BYTES = 32 * 4 };
 
 DEVICE uint32_t key_of(const WorkImage &image, uint32_t raw)
 {
-    return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
+    return (uint32_t)sample_key(image.sample, raw);
 }
 
 DEVICE bool key_valid(const WorkImage &image, uint64_t key)
 {
-    const ImgstatSample sample = (ImgstatSample)image.sample;
+    const ImgstatSample sample = image.sample;
     if (image.has_nodata && key == image.nodata_key)
         return false;
     return sample != IMGSTAT_F16 ||
@@ -196,7 +196,7 @@ DEVICE void note_both(Block16 *block, uint32_t least, uint64_t low_at, uint32_t 
                       uint64_t high_at)
 {
     const WorkImage &image = block->image;
-    const uint32_t first = first_key((ImgstatSample)image.sample);
+    const uint32_t first = first_key(image.sample);
     const uint32_t low = least + first, high = largest - first;
     if (least == 0xFFFFu && largest == 0) /* nothing was seen */
         return;

@@ -48,8 +48,8 @@ static inline bool luma_is_row(const ApplyPixels *p)
 /* Whether a transfer of one type, which copies what it does not map, finds both on like places. */
 static inline bool luma_applies(const ApplyTransfer *t, const ApplyPixels *p, ImgstatSample sample)
 {
-    return t->from == (uint32_t)sample && t->to == (uint32_t)sample && t->copies &&
-           luma_is_row(p) && p->aligned && (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16;
+    return t->from == sample && t->to == sample && t->copies && luma_is_row(p) && p->aligned &&
+           (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16;
 }
 
 /* A range of keys that a word holds several of. */

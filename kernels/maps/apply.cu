@@ -214,7 +214,7 @@ ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyT
 {
     if (transfer->luma)
         return launch_apply_luma(device, stream, transfer, pixels, err);
-    if (sample_is_narrow((ImgstatSample)transfer->from))
+    if (sample_is_narrow(transfer->from))
         return launch_apply_narrow(device, stream, transfer, pixels, err);
     return launch_apply_wide(device, stream, transfer, pixels, err);
 }

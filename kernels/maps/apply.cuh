@@ -24,7 +24,7 @@ struct ApplyTransfer {
     void *groups;           /* of knots (maps/knots.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
     MapRange range;
-    uint32_t from, to; /* sample types */
+    ImgstatSample from, to;
     uint32_t n_maps;
     uint32_t luma, copies; /* copies: transfer_copies */
 };

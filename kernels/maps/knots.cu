@@ -187,7 +187,7 @@ bool knots_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixe
 ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                  const ApplyPixels *p, ImgstatError *err)
 {
-    assert(knots_fit(device, t, p) && sample_bits((ImgstatSample)t->from) == 32);
+    assert(knots_fit(device, t, p) && sample_bits(t->from) == 32);
     return t->from == IMGSTAT_F32 && t->to == IMGSTAT_F32
                ? launch_knots<IMGSTAT_F32>(device, stream, t, p, err)
                : launch_knots<-1>(device, stream, t, p, err);
@@ -205,7 +205,7 @@ ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream, const 
 {
     const size_t most = t->group_pitch / sizeof(KnotGroup);
     const dim3 blocks((unsigned)(most / MAP_THREADS) + 1, t->n_maps);
-    assert(t->groups && t->n_maps > 0 && sample_bits((ImgstatSample)t->from) == 32);
+    assert(t->groups && t->n_maps > 0 && sample_bits(t->from) == 32);
     group_knots<<<blocks, MAP_THREADS, 0, stream>>>(t->maps, (unsigned char *)t->groups,
                                                     t->group_pitch);
     return cuda_launched(device, stream, "group_knots", err);

@@ -18,7 +18,7 @@
  */
 static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t, ApplyPixels p)
 {
-    const ImgstatSample from = (ImgstatSample)t.from, to = (ImgstatSample)t.to;
+    const ImgstatSample from = t.from, to = t.to;
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
     const uint64_t samples = p.width * p.channels, n = samples * p.rows;
     const uint64_t stride = (uint64_t)gridDim.x * MAP_THREADS;
@@ -314,8 +314,8 @@ static bool launch_values_of(const CudaDevice *device, cudaStream_t stream, cons
 static bool launch_values(const CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                           const ApplyPixels *p)
 {
-    const unsigned in = sample_bits((ImgstatSample)t->from) / 8;
-    const unsigned out = sample_bits((ImgstatSample)t->to) / 8, vector = 16 / in * out;
+    const unsigned in = sample_bits(t->from) / 8;
+    const unsigned out = sample_bits(t->to) / 8, vector = 16 / in * out;
     const uint64_t gaps = p->rows > 1;
     if (t->n_maps != 1 || t->to == IMGSTAT_I8 || t->to == IMGSTAT_I16 || p->alpha >= 0 || p->mask ||
         p->rows > UINT32_MAX || ((uintptr_t)p->from | p->from_pitch * gaps) % 16 != 0 ||
@@ -328,7 +328,7 @@ static bool launch_values(const CudaDevice *device, cudaStream_t stream, const A
     rows.to_pitch = p->to_pitch;
     rows.n = p->width * p->channels;
     rows.rows = (uint32_t)p->rows;
-    switch ((ImgstatSample)t->from) {
+    switch (t->from) {
     case IMGSTAT_F32:
         return launch_values_of<IMGSTAT_F32>(device, stream, t, rows);
     case IMGSTAT_F64:

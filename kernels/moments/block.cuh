@@ -151,7 +151,7 @@ template <int C, int SAMPLE> DEVICE void report_sums(WideBlock<C> *block, WideCh
         if (threadIdx.x < MOST) {
             unsigned long long *digit = block->limb[threadIdx.x][0];
             unsigned long long *digit2 = block->limb[threadIdx.x][1];
-            if (sample_is_signed((ImgstatSample)block->image.sample))
+            if (sample_is_signed(block->image.sample))
                 digits_unbias<SAMPLE>(digit, digit2, block->count[threadIdx.x][N]);
             digits_normalize(digit, false);
             digits_normalize(digit2, true);

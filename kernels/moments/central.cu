@@ -100,7 +100,7 @@ static ImgstatResult launch_central(CudaDevice *device, const WorkImage &image, 
 {
     const unsigned blocks = cuda_blocks(device, (image.tiles + WARPS - 1) / WARPS, CENTRAL_BLOCKS);
     assert(channel < image.channels && blocks > 0 && image.tiles <= LAUNCH_SEGMENTS);
-    return dispatch_wide((ImgstatSample)image.sample, [&](auto type) {
+    return dispatch_wide(image.sample, [&](auto type) {
         return cuda_launch(device, device->stream, "central_sums",
                            central_sums<decltype(type)::value>, blocks, THREADS, 0, err, image,
                            channel, center, sums);

@@ -19,7 +19,7 @@ struct ReadImage {
 
 DEVICE bool key_valid(const WorkImage &image, uint64_t key)
 {
-    const ImgstatSample sample = (ImgstatSample)image.sample;
+    const ImgstatSample sample = image.sample;
     if (image.has_nodata && key == image.nodata_key)
         return false;
     return !sample_is_float(sample) ||
@@ -33,7 +33,7 @@ DEVICE bool valid_key(const ReadImage &read, const RowSegment &segment, unsigned
     const Raw *const samples = (const Raw *)segment.samples + read.channel;
     if (x >= segment.n || (segment.mask && !segment.mask[x]))
         return false;
-    *key = sample_key((ImgstatSample)read.image.sample, samples[(size_t)x * read.image.channels]);
+    *key = sample_key(read.image.sample, samples[(size_t)x * read.image.channels]);
     return key_valid(read.image, *key);
 }
 
@@ -183,7 +183,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
             uint64_t key = 0;
             const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
             const bool there = valid && key >= range.low && key < range.high;
-            const double value = double_of((ImgstatSample)read.image.sample, key);
+            const double value = double_of(read.image.sample, key);
             count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
         }
     }

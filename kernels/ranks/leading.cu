@@ -43,7 +43,7 @@ template <int SAMPLE> DEVICE uint32_t leading_of(typename WideType<SAMPLE>::Raw 
 
 DEVICE uint32_t leading_sign(const WorkImage &image)
 {
-    return sample_is_signed((ImgstatSample)image.sample) ? 0x8000u : 0;
+    return sample_is_signed(image.sample) ? 0x8000u : 0;
 }
 
 /* Assigns counters to the segments that a sample of each thread is in, then to others as long as
