@@ -321,16 +321,16 @@ static ImgstatResult cuda_read_luma(CudaDevice *device, const ImagePro *image, c
     return cuda_luma_bands(device, image, cuda_each<Read>, (void *)(uintptr_t)&read, err);
 }
 
-/* Each part of a read of one image: its digits, ranges, gathers, sort, moments. */
-ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
-                                ImgstatError *err);
-ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+/* Parts of a read of one image, within a call that has entered; channels are the image's. */
+ImgstatResult cuda_count_digits(CudaDevice *device, const ImagePro *image, DigitCount *counts,
+                                size_t n, ImgstatError *err);
+ImgstatResult cuda_count_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
                                ImgstatError *err);
-ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gather,
                           ImgstatError *err);
-ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+ImgstatResult cuda_sort_add(CudaDevice *device, const ImagePro *image, uint16_t channel,
                             ImgstatError *err);
-ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
+ImgstatResult cuda_central(CudaDevice *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
 
 #endif

@@ -131,11 +131,9 @@ static ImgstatResult fetch_sums(CudaDevice *device, unsigned channels, Central *
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_central(Device *base, const ImagePro *image, const double *center, Central *out,
-                           ImgstatError *err)
+ImgstatResult cuda_central(CudaDevice *device, const ImagePro *image, const double *center,
+                           Central *out, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
     if (sample_is_narrow(image->sample))
         return error_set(err, IMGSTAT_ERR_ARG,
                          "power sums of samples of at most 16 bits follow from their bins");

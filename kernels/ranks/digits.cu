@@ -302,14 +302,6 @@ ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const D
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_channel(const ImagePro *image, uint16_t channel, ImgstatError *err)
-{
-    if (channel >= image->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u", channel,
-                         image->channels);
-    return IMGSTAT_OK;
-}
-
 /* Adds n counts in device memory to host counters. */
 static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t n, uint64_t *to,
                                 ImgstatError *err)
@@ -324,18 +316,12 @@ static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_count_digits(Device *base, const ImagePro *image, DigitCount *counts, size_t n,
-                                ImgstatError *err)
+ImgstatResult cuda_count_digits(CudaDevice *device, const ImagePro *image, DigitCount *counts,
+                                size_t n, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
+    for (size_t i = 0; i < n; i++)
         if (counts[i].shift >= sample_bits(image->sample))
             return error_set(err, IMGSTAT_ERR_ARG, "a digit outside the keys");
-    }
-    if (n == 0)
-        return IMGSTAT_OK;
     const size_t bytes = n * DIGITS * sizeof(uint64_t);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
     uint64_t *const bins = (uint64_t *)device->scratch.memory;
@@ -372,9 +358,8 @@ static ImgstatResult launch_range(CudaDevice *device, const ImagePro *image, uns
     });
 }
 
-/* One count: its edges and bins in device memory, one read of the image. */
-static ImgstatResult count_one_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
-                                     ImgstatError *err)
+ImgstatResult cuda_count_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
+                               ImgstatError *err)
 {
     const size_t n = count->n_bins, bytes = (2 * n + 1) * sizeof(uint64_t);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
@@ -390,20 +375,6 @@ static ImgstatResult count_one_range(CudaDevice *device, const ImagePro *image, 
     };
     IMGSTAT_TRY(cuda_stage_bands(device, image, read, err));
     return add_counts(device, bins, n, count->bins, err); /* waits: edges are the caller's again */
-}
-
-ImgstatResult cuda_count_range(Device *base, const ImagePro *image, RangeCount *counts, size_t n,
-                               ImgstatError *err)
-{
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
-    for (size_t i = 0; i < n; i++) {
-        if (counts[i].n_bins > 0)
-            IMGSTAT_TRY(count_one_range(device, image, &counts[i], err));
-    }
-    return IMGSTAT_OK;
 }
 
 /* Keys that are gathered: their bounds, the list in device memory and how many it has. */
@@ -427,7 +398,6 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
                                ImgstatError *err)
 {
     ReadImage read;
-    IMGSTAT_TRY(check_channel(image, channel, err));
     IMGSTAT_TRY(describe_read(device, image, channel, &read, err));
     if (read.image.tiles == 0)
         return IMGSTAT_OK;
@@ -439,9 +409,11 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
         device, read, {0, UINT64_MAX, capacity, (uint64_t *)keys, found}, err);
 }
 
-static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGather *gather,
-                                ImgstatError *err)
+ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gather,
+                          ImgstatError *err)
 {
+    if (gather->n > gather->capacity)
+        return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
     const size_t room = gather->capacity - gather->n;
     size_t bytes;
     if (!size_product(room + 1, sizeof(uint64_t), &bytes))
@@ -473,20 +445,5 @@ static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGa
     if (n > room)
         return error_set(err, IMGSTAT_ERR_ARG, "more keys in the range than there is room for");
     gather->n += taken;
-    return IMGSTAT_OK;
-}
-
-ImgstatResult cuda_gather(Device *base, const ImagePro *image, KeyGather *gathers, size_t n,
-                          ImgstatError *err)
-{
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(check_channel(image, gathers[i].channel, err));
-        if (gathers[i].n > gathers[i].capacity)
-            return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
-    }
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(gather_one(device, image, &gathers[i], err));
     return IMGSTAT_OK;
 }
