@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS, SCAN_BLOCKS)
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
             publish(status, tile, tile == 0 ? PREFIX : AGGREGATE, total);
-        const T earlier = look_back<T, SCAN_DEPTH>(status, tile, 0, 0);
+        const T earlier = look_back<T, SCAN_DEPTH>(status, tile);
         if (lane == 0 && tile > 0)
             publish(status, tile, PREFIX, (T)(earlier + total));
         if (lane < WARPS)

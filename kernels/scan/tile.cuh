@@ -51,11 +51,10 @@ template <typename T> DEVICE Published read_status(const unsigned long long *sta
     }
 }
 
-/* The sum of all tiles before this one, given that those before tile `known` sum to `known_sum`:
- * one warp looks at 32 DEEP predecessors at a time. Spins until they have published; tiles are
- * handed out in order, so every predecessor runs or has run. */
-template <typename T, int DEEP>
-DEVICE T look_back(const unsigned long long *status, uint64_t tile, uint64_t known, T known_sum)
+/* The sum of all tiles before this one: one warp looks at 32 DEEP predecessors at a time. Spins
+ * until they have published; tiles are handed out in order, so every predecessor runs or has run.
+ */
+template <typename T, int DEEP> DEVICE T look_back(const unsigned long long *status, uint64_t tile)
 {
     const unsigned lane = threadIdx.x % 32;
     T sum = 0;
@@ -63,8 +62,8 @@ DEVICE T look_back(const unsigned long long *status, uint64_t tile, uint64_t kno
         Published seen[DEEP];
 #pragma unroll
         for (int k = 0; k < DEEP; k++) {
-            seen[k] = Published{PREFIX, known_sum};
-            if (known + 32 * k + lane < end)
+            seen[k] = Published{PREFIX, 0};
+            if (32 * k + lane < end)
                 seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
         }
 #pragma unroll
@@ -73,11 +72,7 @@ DEVICE T look_back(const unsigned long long *status, uint64_t tile, uint64_t kno
                 seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
             const unsigned all = __ballot_sync(0xFFFFFFFFu, seen[k].flag == PREFIX);
             const unsigned last = all ? __ffs((int)all) - 1 : 31; /* no need to look further */
-            T value = lane <= last ? (T)seen[k].value : 0;
-#pragma unroll
-            for (int h = 16; h > 0; h /= 2)
-                value += __shfl_xor_sync(0xFFFFFFFFu, value, h);
-            sum += value;
+            sum += warp_sum(lane <= last ? (T)seen[k].value : (T)0);
             if (all)
                 return sum;
         }
