@@ -6,28 +6,6 @@
 
 #include "histogram8/block.cuh"
 
-DEVICE uint32_t min_halves(uint32_t a, uint32_t b)
-{
-#if __CUDA_ARCH__ >= 900
-    uint32_t min;
-    asm("min.u16x2 %0, %1, %2;" : "=r"(min) : "r"(a), "r"(b));
-    return min;
-#else
-    return __vminu2(a, b);
-#endif
-}
-
-DEVICE uint32_t max_halves(uint32_t a, uint32_t b)
-{
-#if __CUDA_ARCH__ >= 900
-    uint32_t max;
-    asm("max.u16x2 %0, %1, %2;" : "=r"(max) : "r"(a), "r"(b));
-    return max;
-#else
-    return __vmaxu2(a, b);
-#endif
-}
-
 /* Extrema of what a lane counts of a tile: of pairs of bytes, in the upper bytes of halves of
  * words. Channels are counted from that of the lane's first byte. Three channels: the halves are of
  * channels (1, 0), (0, 2) and (2, 1); two, four: of even bytes, of odd ones. */
@@ -53,10 +31,10 @@ template <int C, int ROTATE> DEVICE void extend(Extent<C> *extent, uint32_t low,
 {
     constexpr int odd = C == 1 ? 0 : C == 3 ? (3 - ROTATE % 3) % 3 : 1;
     constexpr int even = C == 3 ? (4 - ROTATE % 3) % 3 : 0;
-    extent->least[odd] = min_halves(extent->least[odd], low);
-    extent->least[even] = min_halves(extent->least[even], low << 8);
-    extent->most[odd] = max_halves(extent->most[odd], high);
-    extent->most[even] = max_halves(extent->most[even], high << 8);
+    extent->least[odd] = __vminu2(extent->least[odd], low);
+    extent->least[even] = __vminu2(extent->least[even], low << 8);
+    extent->most[odd] = __vmaxu2(extent->most[odd], high);
+    extent->most[even] = __vmaxu2(extent->most[even], high << 8);
 }
 
 DEVICE int upper(uint32_t word, int half)
