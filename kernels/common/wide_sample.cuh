@@ -82,16 +82,6 @@ DEVICE typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image, uint64_t 
         return (typename WideType<SAMPLE>::Raw)key ^ wide_sign<SAMPLE>(image);
 }
 
-/* Finite and not nodata. */
-template <int SAMPLE> DEVICE bool wide_valid(const WorkImage &image, uint64_t key)
-{
-    const ImgstatSample type = (ImgstatSample)SAMPLE;
-    if (image.has_nodata && key == image.nodata_key)
-        return false;
-    return !WideType<SAMPLE>::FLOAT ||
-           (key > sample_key_infinity(type, true) && key < sample_key_infinity(type, false));
-}
-
 /* The nearest double. */
 template <int SAMPLE> DEVICE double wide_double(typename WideType<SAMPLE>::Raw raw)
 {

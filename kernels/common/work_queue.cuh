@@ -81,6 +81,15 @@ DEVICE const WorkImage &work_image(const Work &work, uint32_t i)
     return work.images ? work.images[i] : work.only;
 }
 
+/* Whether the sample with a key is finite and not nodata. sample: the image's type, or one whose
+ * keys are alike. */
+DEVICE bool key_valid(const WorkImage &image, ImgstatSample sample, uint64_t key)
+{
+    return !(image.has_nodata && key == image.nodata_key) &&
+           (!sample_is_float(sample) ||
+            (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false)));
+}
+
 /* Row and place in the row of a tile. */
 DEVICE void tile_place(const WorkImage &image, uint64_t tile, uint64_t *row, uint64_t *place)
 {

@@ -89,15 +89,6 @@ DEVICE uint32_t key_of(const WorkImage &image, uint32_t raw)
     return (uint32_t)sample_key(image.sample, raw);
 }
 
-DEVICE bool key_valid(const WorkImage &image, uint64_t key)
-{
-    const ImgstatSample sample = image.sample;
-    if (image.has_nodata && key == image.nodata_key)
-        return false;
-    return sample != IMGSTAT_F16 ||
-           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
-}
-
 /* The keys between which valid samples lie. */
 DEVICE uint32_t first_key(ImgstatSample sample)
 {
@@ -197,12 +188,13 @@ DEVICE void note_both(Block16 *block, uint32_t least, uint64_t low_at, uint32_t 
 {
     const WorkImage &image = block->image;
     const uint32_t first = first_key(image.sample);
+    const ImgstatSample like = image.sample == IMGSTAT_F16 ? IMGSTAT_F16 : IMGSTAT_U16;
     const uint32_t low = least + first, high = largest - first;
     if (least == 0xFFFFu && largest == 0) /* nothing was seen */
         return;
-    if (low <= 65535 && key_valid(image, low))
+    if (low <= 65535 && key_valid(image, like, low))
         note_extremum(block, (int)low, low_at, false);
-    if (high <= 65535 && key_valid(image, high))
+    if (high <= 65535 && key_valid(image, like, high))
         note_extremum(block, (int)high, high_at, true);
 }
 

@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
                     continue;
                 const Raw raw = samples[(size_t)x * image.channels];
                 const uint64_t key = sample_key((ImgstatSample)SAMPLE, raw);
-                if (!wide_valid<SAMPLE>(image, key))
+                if (!key_valid(image, (ImgstatSample)SAMPLE, key))
                     continue;
                 const double d =
                     whole ? key_distance(key, middle) : wide_double<SAMPLE>(raw) - center;

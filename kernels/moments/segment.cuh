@@ -112,7 +112,7 @@ DEVICE bool find_pivot(const WorkImage &image, const RowSegment &segment, unsign
         bool valid = false;
         if (x < segment.n && (!segment.mask || segment.mask[x])) {
             raw = samples[(size_t)x * image.channels];
-            valid = wide_valid<SAMPLE>(image, wide_key<SAMPLE>(image, raw));
+            valid = key_valid(image, (ImgstatSample)SAMPLE, wide_key<SAMPLE>(image, raw));
         }
         const unsigned valids = __ballot_sync(ALL_LANES, valid);
         if (valids) {
@@ -153,7 +153,7 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
             }
             const Raw raw = samples[(size_t)x * image.channels];
             const uint64_t key = wide_key<SAMPLE>(image, raw);
-            if (wide_valid<SAMPLE>(image, key)) {
+            if (key_valid(image, (ImgstatSample)SAMPLE, key)) {
                 count[N]++;
                 low = min(low, key);
                 high = max(high, key);

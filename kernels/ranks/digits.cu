@@ -5,8 +5,8 @@
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "device/measure_launch.cuh"
+#include "transfer/map.h"
 
-#include <cuda_fp16.h>
 #include <stdlib.h>
 
 enum { THREADS = RANKS_THREADS, WARPS = THREADS / 32, DIGITS = 65536 };
@@ -17,15 +17,6 @@ struct ReadImage {
     unsigned channel;
 };
 
-DEVICE bool key_valid(const WorkImage &image, uint64_t key)
-{
-    const ImgstatSample sample = image.sample;
-    if (image.has_nodata && key == image.nodata_key)
-        return false;
-    return !sample_is_float(sample) ||
-           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
-}
-
 /* The key of pixel x of a segment; false if there is none or it is not valid. */
 template <typename Raw>
 DEVICE bool valid_key(const ReadImage &read, const RowSegment &segment, unsigned x, uint64_t *key)
@@ -34,7 +25,23 @@ DEVICE bool valid_key(const ReadImage &read, const RowSegment &segment, unsigned
     if (x >= segment.n || (segment.mask && !segment.mask[x]))
         return false;
     *key = sample_key(read.image.sample, samples[(size_t)x * read.image.channels]);
-    return key_valid(read.image, *key);
+    return key_valid(read.image, read.image.sample, *key);
+}
+
+/* Calls each(there, key) in all lanes of a warp for 32 pixels at a time; there: the lane has one.
+ */
+template <typename Raw, typename Each> DEVICE void each_key(const ReadImage &read, const Each &each)
+{
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
+         number += (uint64_t)gridDim.x * WARPS) {
+        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
+#pragma unroll 1
+        for (unsigned first = 0; first < tile.n; first += 32) {
+            uint64_t key = 0;
+            const bool there = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
+            each(there, key);
+        }
+    }
 }
 
 extern __shared__ __align__(16) unsigned counter[];
@@ -89,17 +96,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
 {
     const unsigned above = shift + 16, width = sizeof(Raw) * 8;
     table_clear(words);
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
-         number += (uint64_t)gridDim.x * WARPS) {
-        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
-#pragma unroll 1
-        for (unsigned first = 0; first < tile.n; first += 32) {
-            uint64_t key = 0;
-            const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
-            const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
-            count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
-        }
-    }
+    each_key<Raw>(read, [&](bool valid, uint64_t key) {
+        const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
+        count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
+    });
     table_flush(base, words, DIGITS, bins);
 }
 
@@ -111,29 +111,6 @@ struct Range {
     double lo, per_bin;
     uint32_t n_bins;
 };
-
-DEVICE double double_of(ImgstatSample sample, uint64_t key)
-{
-    const uint64_t raw = sample_raw(sample, key);
-    switch (sample) {
-    case IMGSTAT_I8:
-        return (double)(int8_t)raw;
-    case IMGSTAT_I16:
-        return (double)(int16_t)raw;
-    case IMGSTAT_F16:
-        return (double)__half2float(__ushort_as_half((unsigned short)raw));
-    case IMGSTAT_I32:
-        return (double)(int32_t)raw;
-    case IMGSTAT_F32:
-        return (double)__uint_as_float((uint32_t)raw);
-    case IMGSTAT_I64:
-        return (double)(int64_t)raw;
-    case IMGSTAT_F64:
-        return __longlong_as_double((long long)raw);
-    default:
-        return (double)raw;
-    }
-}
 
 /* The bin of a key between the outer edges: from a guess to the one that holds it, or by halves. */
 DEVICE uint32_t range_bin(const Range &range, uint64_t key, double value)
@@ -175,18 +152,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
                 uint32_t words)
 {
     table_clear(words);
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
-         number += (uint64_t)gridDim.x * WARPS) {
-        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
-#pragma unroll 1
-        for (unsigned first = 0; first < tile.n; first += 32) {
-            uint64_t key = 0;
-            const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
-            const bool there = valid && key >= range.low && key < range.high;
-            const double value = double_of(read.image.sample, key);
-            count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
-        }
-    }
+    each_key<Raw>(read, [&](bool valid, uint64_t key) {
+        const bool there = valid && key >= range.low && key < range.high;
+        const double value = map_value(read.image.sample, key);
+        count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
+    });
     table_flush(0, words, range.n_bins, range.bins);
 }
 
