@@ -90,10 +90,15 @@ DEVICE bool key_valid(const WorkImage &image, ImgstatSample sample, uint64_t key
             (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false)));
 }
 
-/* Row and place in the row of a tile. */
+/* Row and place in the row of a tile. Divisions of 64 bits are slow. */
 DEVICE void tile_place(const WorkImage &image, uint64_t tile, uint64_t *row, uint64_t *place)
 {
-    *row = image.rows == 1 ? 0 : tile / image.tiles_per_row;
+    if (image.rows == 1)
+        *row = 0;
+    else if ((tile | image.tiles_per_row) >> 32 == 0)
+        *row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
+    else
+        *row = tile / image.tiles_per_row;
     *place = tile - *row * image.tiles_per_row;
 }
 
@@ -125,13 +130,7 @@ DEVICE RowSegment segment_at(const WorkImage &image, uint64_t row, uint64_t x, u
 DEVICE RowSegment tile_segment(const WorkImage &image, uint64_t tile, unsigned bytes)
 {
     uint64_t row, place;
-    if (image.rows > 1 &&
-        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
-        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
-        place = tile - row * image.tiles_per_row;
-    } else {
-        tile_place(image, tile, &row, &place);
-    }
+    tile_place(image, tile, &row, &place);
     return segment_at(image, row, place * PIECE, bytes);
 }
 
