@@ -51,8 +51,6 @@ enum { HISTOGRAM16_THREADS = 1024 };
 enum { HISTOGRAM16_STEPS = 3 };
 /* Samples from which a block chooses its layout, in so many buckets of leading bits. */
 enum { HISTOGRAM16_SAMPLES = 512, HISTOGRAM16_BUCKETS = 256 };
-/* Steps before the end of an item at which a block asks for the next: the answer takes as long. */
-enum { HISTOGRAM16_ASK_STEPS = 3 };
 /* One tile in so many of a lone image is handed out one by one at the end. */
 enum { HISTOGRAM16_TAIL_SHARE = 32 };
 /* Blocks that move packed sums to the bins: one block takes 25 us. */

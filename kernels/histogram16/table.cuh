@@ -38,15 +38,6 @@ struct Layout {
                       * that of `direct` itself may hold anything */
 };
 
-/* An item on its way to the block's warps. */
-struct PrefetchedItem {
-    const unsigned char *address; /* of its first tile, if it is whole */
-    uint64_t begin;               /* its first tile */
-    uint32_t item, steps;         /* steps: 0 unless the item is whole */
-    uint32_t before;              /* samples_before of its row */
-    bool go;                      /* it can be counted right after the one at work */
-};
-
 struct Block16 {
     WorkImage image;   /* whose samples the table holds */
     uint64_t samples;  /* in the table; only thread 0 looks */
@@ -60,7 +51,7 @@ struct Block16 {
     unsigned found[2]; /* pixels from `from`; 32 bits: there is an instruction for their minimum */
     unsigned long long from[2], position[2], masked;
     Layout layout;
-    PrefetchedItem ahead[2];           /* alternately */
+    uint32_t next;                     /* item */
     unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
                                         * the tile that has it first */
     bool is_static;                    /* tiles come in a fixed order (static_schedule.cuh) */
