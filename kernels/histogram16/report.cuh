@@ -284,22 +284,6 @@ DEVICE bool may_hold(const uint4 (&v)[STEPS], uint32_t raw)
     return !(least & 0xFFFFu) || !(least >> 16);
 }
 
-/* Which of the samples in a lane's vectors is the first that is `raw`; 8 * STEPS: none is. */
-DEVICE unsigned first_of(const uint4 (&v)[STEPS], uint32_t raw)
-{
-    unsigned first = 8 * STEPS;
-#pragma unroll
-    for (int i = STEPS - 1; i >= 0; i--) {
-        const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
-#pragma unroll
-        for (int k = 3; k >= 0; k--) {
-            first = word[k] >> 16 == raw ? 8 * i + 2 * k + 1 : first;
-            first = (word[k] & 0xFFFFu) == raw ? 8 * i + 2 * k : first;
-        }
-    }
-    return first;
-}
-
 /* Searches a plain tile whose vectors have been loaded; at edges sample by sample. */
 template <int CHANNELS>
 DEVICE void find_plain(Block16 *block, const Wanted &wanted, const TilePlace16 &place,
@@ -313,12 +297,6 @@ DEVICE void find_plain(Block16 *block, const Wanted &wanted, const TilePlace16 &
     if (!hit)
         return;
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
-    if (CHANNELS == 1 && !edge) { /* without reading them again, one after the other */
-        const unsigned p = min(first_of(v, wanted.raw), first_of(v, wanted.other));
-        const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
-        note_found(block, wanted.which, first + (uint64_t)(sample - place.row) / 2);
-        return;
-    }
     for (int p = 0; p < 8 * STEPS; p++) {
         const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
         if (sample < place.row || sample >= place.end)
