@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /* Blocks may begin while the last ones of the launch before are still at work (the launch asks for
- * it): what comes before this call touches nothing but shared memory, reads what no launch writes,
- * and fetches (fetch_bulk). */
+ * it): what comes before this call touches nothing but shared memory, and reads what no launch
+ * writes. */
 DEVICE void after_launches_before(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -86,29 +86,6 @@ DEVICE void load_bulk(void *to, const void *from, unsigned bytes, uint64_t *barr
                  : "memory");
 }
 
-/* load_bulk of what is read once: it leaves the second-level cache first. */
-DEVICE void load_bulk_once(void *to, const void *from, unsigned bytes, uint64_t *barrier)
-{
-    barrier_expect(barrier, bytes);
-    asm volatile("{\n"
-                 ".reg .b64 policy;\n"
-                 "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
-                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".L2::cache_hint [%0], [%1], %2, [%3], policy;\n"
-                 "}\n" ::"r"(shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
-}
-
 #endif
-
-/* Brings bytes nearer, into the second-level cache, and reads none: they may still be written.
- * Everything on 16 bytes. */
-DEVICE void fetch_bulk(const void *from, unsigned bytes)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-#endif
-}
 
 #endif

@@ -120,9 +120,6 @@ enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12
 enum { SHARED_VECTORS = 12 };
 /* What a thread reads twice has so many of its registers in a round. */
 enum { ROUND_VECTORS = 4 };
-/* Vectors of a thread that are worth fetching before the launch before has ended; at 9 MiB more
- * hold it up by 0.35 us ("From memory"). */
-enum { FETCHED_VECTORS = 6 };
 /* Blocks of a launch at most, and lines of the cache over which they spread their counts. */
 enum { SMALL_BLOCKS = 256, SMALL_LINES = 32 };
 /* Looks of some 0.4 us before a block counts for one that has not begun: blocks of a launch begin

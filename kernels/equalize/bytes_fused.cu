@@ -117,8 +117,6 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x < sizeof parts / 4)
         ((uint32_t *)&parts)[threadIdx.x] = 0;
     __syncthreads(); /* the table is empty, and barriers are ready */
-    if (THREADS == FEW_THREADS && s.fetches && threadIdx.x == 0 && p.vectors > 0)
-        fetch_bulk(p.from, p.vectors * 16);
     after_launches_before();
     if (threadIdx.x == 0)
         begun = request_item(state);
@@ -129,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
-        start_copies<THREADS, RESIDENCY>(s, p, KEPT * THREADS, kept, arrived);
+        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
     if (RESIDENCY == TWICE) {
         count_rounds<THREADS, KEPT>(s, p, table, v);
         count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
@@ -285,7 +283,6 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
     s.item = s.shared = s.rounds = 0;
-    s.fetches = s.vectors <= few * FETCHED_VECTORS;
     if (s.vectors <= few * KEPT_ONE)
         return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, false>(device, stream, *map, s,
                                                                         state, err);

@@ -19,7 +19,6 @@ struct Small {
     uint32_t item;          /* vectors a block */
     uint32_t shared;        /* vectors a thread keeps in shared memory */
     uint32_t rounds;        /* of as many as a thread has registers for: what it reads twice */
-    uint32_t fetches;       /* whether blocks that wait for the launch before fetch their items */
 };
 
 /* What one block counts and maps; the tail is the last one's. */

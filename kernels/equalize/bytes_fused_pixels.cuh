@@ -170,7 +170,7 @@ DEVICE void prepare_copies(const Small &s, uint64_t *arrived)
 }
 
 /* One thread starts them. */
-template <unsigned THREADS, Residency RESIDENCY>
+template <unsigned THREADS>
 DEVICE void start_copies(const Small &s, const Item &p, uint32_t first, uint4 *kept,
                          uint64_t *arrived)
 {
@@ -181,10 +181,7 @@ DEVICE void start_copies(const Small &s, const Item &p, uint32_t first, uint4 *k
         if (at >= p.vectors)
             break;
         const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
-        if (RESIDENCY == TWICE)
-            load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
-        else
-            load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+        load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
     }
 #endif
 }
