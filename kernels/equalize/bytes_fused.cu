@@ -11,20 +11,20 @@ enum { SMALL_VECTORS = (1 << 27) / 16 };
 /* ---- Counts of a item ----------------------------------------------------------------------- */
 
 /* A block adds the counts in its table to those of all blocks. */
-template <unsigned THREADS, unsigned COPIES>
+template <unsigned THREADS>
 DEVICE void add_counts(SmallState *state, uint32_t parity, uint32_t flip, const Item &p,
                        const uint4 *table)
 {
     const uint32_t sum = sum_columns<THREADS, WIDE_ROW>(table);
     const uint32_t bin = threadIdx.x / (THREADS / BINS);
     if (threadIdx.x % (THREADS / BINS) == 0 && sum)
-        atomicAdd(count_of<COPIES>(state, parity, blockIdx.x % COPIES, bin ^ flip), sum);
+        atomicAdd(count_of(state, parity, bin ^ flip), sum);
     if (threadIdx.x == THREADS - 32)
         atomicAdd(state->samples[parity], item_samples(p));
 }
 
 /* A block counts the item of one that has not begun. */
-template <unsigned THREADS, unsigned COPIES>
+template <unsigned THREADS>
 DEVICE void help(const Small &s, SmallState *state, uint32_t parity, uint32_t flip, uint32_t block,
                  uint4 *memory, Helped *helped)
 {
@@ -42,13 +42,13 @@ DEVICE void help(const Small &s, SmallState *state, uint32_t parity, uint32_t fl
         helped->block[block] = 1;
     }
     __syncthreads(); /* the counts are whole */
-    add_counts<THREADS, COPIES>(state, parity, flip, p, memory);
+    add_counts<THREADS>(state, parity, flip, p, memory);
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
 /* Samples of items that other blocks should have done, through the finished table. */
-template <unsigned THREADS, bool COLUMNED>
+template <unsigned THREADS>
 DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *entry,
                        const Helped &helped)
 {
@@ -59,7 +59,7 @@ DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *ent
         const Item p = item_of(s, block);
 #pragma unroll 1
         for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
-            p.to[i] = map_vector<COLUMNED>(table, entry, p.from[i]);
+            p.to[i] = map_vector(table, p.from[i]);
         if (threadIdx.x < p.tail)
             ((unsigned char *)(p.to + p.vectors))[threadIdx.x] =
                 entry[((const unsigned char *)(p.from + p.vectors))[threadIdx.x]];
@@ -90,8 +90,7 @@ DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *ent
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY, unsigned COPIES,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
@@ -142,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     __syncthreads(); /* the counts are whole */
 
     if (own)
-        add_counts<THREADS, COPIES>(state, parity, m.from_flip, p, memory);
+        add_counts<THREADS>(state, parity, m.from_flip, p, memory);
     if (blockIdx.x == 0)
         empty_next<THREADS>(state, parity); /* no other launch runs */
     if (!own)
@@ -154,22 +153,21 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         __syncthreads(); /* no warp polls the counts before it is worth while */
         if (left == gridDim.x)
             break;
-        help<THREADS, COPIES>(s, state, parity, m.from_flip, left, memory, &helped);
+        help<THREADS>(s, state, parity, m.from_flip, left, memory, &helped);
     }
     if (threadIdx.x < BINS) {
         uint32_t rounds;
-        const Cdf cdf = gather_counts<COPIES>(state, parity, all, key, m.nodata, &parts, &rounds);
+        const Cdf cdf = gather_counts(state, parity, all, key, m.nodata, &parts, &rounds);
         const Ramp ramp = find_ramp(m, cdf, key, &parts, rounds);
         entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
-        if (COLUMNED)
-            fill_columns(memory, (const uint32_t *)entry);
+        fill_columns(memory, (const uint32_t *)entry);
     }
     __syncthreads(); /* the table is whole */
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
         const uint32_t i = threadIdx.x + k * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
+            store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
         if (RESIDENCY == TWICE && k < ROUND_VECTORS)
             v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
     }
@@ -179,7 +177,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
             if (i < p.vectors)
-                store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
+                store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
             if (round < s.rounds)
                 v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
         }
@@ -188,12 +186,12 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     for (uint32_t k = 0; SHARES && k < s.shared; k++) {
         const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, kept[k * THREADS]));
+            store_vector<THREADS>(p.to + i, map_vector(table, kept[k * THREADS]));
     }
     if (threadIdx.x < p.tail)
         ((unsigned char *)(p.to + p.vectors))[threadIdx.x] = entry[last];
     if (helped.any)
-        map_helped<THREADS, COLUMNED>(s, table, entry, helped);
+        map_helped<THREADS>(s, table, entry, helped);
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */
@@ -247,12 +245,11 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY, unsigned COPIES,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY, COPIES, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.item = vectors_per_item(s.vectors, blocks);
@@ -283,27 +280,22 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
     s.item = s.shared = s.rounds = 0;
-    if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, false>(device, stream, *map, s,
-                                                                        state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, IN_REGISTERS, 1, true>(
-            device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_FEW, 1, IN_REGISTERS>(device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_MORE)
-        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS, 1, true>(
-            device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS>(device, stream, *map, s,
+                                                                          state, err);
     if (s.vectors <= many * KEPT_MANY)
         return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1,
-                      IN_REGISTERS, 1, true>(device, stream, *map, s, state, err);
+                      IN_REGISTERS>(device, stream, *map, s, state, err);
     const uint64_t room = shared_room(device);
     /* An eighth of the cache is for what else there is. */
     const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
     if (s.vectors <= many * (KEPT_MANY + room) && samples * 2 <= cached)
-        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED, 1, true>(device, stream, *map, s,
-                                                                           state, err);
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED>(device, stream, *map, s, state,
+                                                                  err);
     if (s.vectors <= many * (KEPT_LARGE + room))
-        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, true>(device, stream, *map, s,
-                                                                            state, err);
-    return launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE, 1, true>(device, stream, *map, s,
-                                                                        state, err);
+        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE>(device, stream, *map, s, state,
+                                                                   err);
+    return launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE>(device, stream, *map, s, state, err);
 }

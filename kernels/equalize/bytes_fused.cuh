@@ -49,13 +49,11 @@ DEVICE uint32_t load_count(const uint32_t *from)
 }
 
 /* An addition takes its slice of the cache about a cycle a counter, so counters are spread over
- * SMALL_LINES lines, which lie in different slices: as copies, whose blocks do not queue for each
- * other, or as one whose lines hold few. */
-template <unsigned COPIES>
-DEVICE uint32_t *count_of(SmallState *state, uint32_t parity, uint32_t copy, uint32_t key)
+ * SMALL_LINES lines, which lie in different slices. */
+DEVICE uint32_t *count_of(SmallState *state, uint32_t parity, uint32_t key)
 {
-    enum { LINE = COPIES * BINS / SMALL_LINES };
-    return &state->counts[parity][(copy * BINS + key) / LINE][key % LINE];
+    enum { LINE = BINS / SMALL_LINES };
+    return &state->counts[parity][key / LINE][key % LINE];
 }
 
 /* Items that a block has counted beside its own. */
@@ -178,7 +176,6 @@ DEVICE uint32_t sum_part(uint32_t received, int part, uint32_t warps = MAP_WARPS
 }
 
 /* Warps of keys: wait until the sum shows that the counts are whole; so many rounds. */
-template <unsigned COPIES>
 DEVICE Cdf gather_counts(SmallState *state, uint32_t parity, uint32_t all, uint32_t key,
                          uint32_t nodata, Parts *parts, uint32_t *rounds)
 {
@@ -186,10 +183,7 @@ DEVICE Cdf gather_counts(SmallState *state, uint32_t parity, uint32_t all, uint3
     uint32_t sum, received;
     *rounds = 0;
     do {
-        uint32_t count = 0;
-#pragma unroll
-        for (unsigned copy = 0; copy < COPIES; copy++)
-            count += load_count(count_of<COPIES>(state, parity, copy, key));
+        const uint32_t count = load_count(count_of(state, parity, key));
         sum = key == nodata ? 0 : count;
         const uint32_t samples = warp_sum(count), n = warp_sum(sum);
         const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);

@@ -38,12 +38,10 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
     return picked;
 }
 
-/* COLUMNED: by a table a lane, of words that have four entries each, in every fourth row; else by
- * bytes that all share. */
-template <bool COLUMNED>
-DEVICE uint4 map_vector(const uint32_t *table, const unsigned char *entry, uint4 v)
+/* By a table a lane, of words that have four entries each, in every fourth row. */
+DEVICE uint4 map_vector(const uint32_t *table, uint4 v)
 {
-    const unsigned char *const bytes = COLUMNED ? (const unsigned char *)table : entry;
+    const unsigned char *const bytes = (const unsigned char *)table;
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
     uint32_t made[4];
 #pragma unroll
@@ -54,8 +52,7 @@ DEVICE uint4 map_vector(const uint32_t *table, const unsigned char *entry, uint4
         made[w] = 0;
 #pragma unroll
         for (int b = 0; b < 4; b++)
-            made[w] = multiply_add(bytes[COLUMNED ? pick_bytes(lower, upper, 0x8840u + b * 0x1111u)
-                                                  : word[w] >> (b * 8) & 255u],
+            made[w] = multiply_add(bytes[pick_bytes(lower, upper, 0x8840u + b * 0x1111u)],
                                    1u << (b * 8), made[w]);
     }
     return make_uint4(made[0], made[1], made[2], made[3]);
