@@ -135,7 +135,7 @@ DEVICE uint64_t block_sum(uint64_t value, uint64_t *part)
 static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w, uint64_t items)
 {
     __shared__ uint64_t part[TILE_WARPS];
-    __shared__ uint64_t scan[2][CLAHE_NODES];
+    __shared__ uint64_t of_warp[TILE_WARPS], total;
     __shared__ uint32_t share[CLAHE_NODES];
     const uint32_t node = threadIdx.x;
     for (uint64_t item = blockIdx.x; item < items; item += gridDim.x) {
@@ -154,16 +154,11 @@ static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w,
                 else
                     low = middle + 1;
             }
-            unsigned side = 0;
-            scan[0][node] = clahe_clipped(count, low, limit);
-            for (uint32_t step = 1; step < CLAHE_NODES; step *= 2, side ^= 1) {
-                __syncthreads(); /* the sums of the step before are whole */
-                scan[side ^ 1][node] =
-                    scan[side][node] + (node >= step ? scan[side][node - step] : 0);
-            }
-            __syncthreads(); /* so are the last ones */
-            share[node] =
-                (uint32_t)ratio_even(scan[side][node], CLAHE_UNIT, scan[side][CLAHE_NODES - 1]);
+            const uint64_t sum = block_inclusive(clahe_clipped(count, low, limit), of_warp);
+            if (node == CLAHE_NODES - 1)
+                total = sum;
+            __syncthreads(); /* the total is known */
+            share[node] = (uint32_t)ratio_even(sum, CLAHE_UNIT, total);
         }
         __syncthreads(); /* the shares are whole */
         w.share[item * CLAHE_NODES + node] =

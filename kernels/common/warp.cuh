@@ -62,4 +62,16 @@ template <typename T> DEVICE T warp_inclusive(T v)
     return v;
 }
 
+/* The sum of a block's threads up to each; of_warp: a word a warp, in shared memory, that nobody
+ * reads any more. */
+template <typename T> DEVICE T block_inclusive(T v, T *of_warp)
+{
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const T sum = warp_inclusive(v);
+    if (lane == 31)
+        of_warp[warp] = sum;
+    __syncthreads(); /* sums of warps are known */
+    return sum + warp_sum(lane < warp ? of_warp[lane] : (T)0);
+}
+
 #endif

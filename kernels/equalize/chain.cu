@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* equalize/chain.cu: from counts to tables on the device, so that measuring and applying follow
  * each other without the host. */
+#include "common/warp.cuh"
 #include "device/measure.cuh"
 #include "equalize/lut.cuh"
 #include "equalize/transform.h"
@@ -16,7 +17,7 @@ extern "C" {
 /*
  * finish_bytes: counts, prefix sums, map and table of 8-bit samples in one block a map.
  *
- *   Idea      256 of everything: one thread a key, prefix sums in shared memory in eight steps.
+ *   Idea      256 of everything: one thread a key.
  *   Work      a division an entry; two searches of eight steps by one thread.
  *   Memory    reads and empties 2 KB a channel, and its tally; writes 2 KB a map at most.
  *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
@@ -25,28 +26,22 @@ extern "C" {
  */
 static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 {
-    __shared__ uint64_t cdf[2][BYTE_BINS];
+    __shared__ uint64_t of_warp[BYTE_BINS / 32], cdf[BYTE_BINS];
     __shared__ Map map;
     const uint32_t m = blockIdx.x, key = threadIdx.x;
-    unsigned side = 0;
     if (key == 0)
         map = f.blank[m]; /* which no launch changes */
     after_launches_before();
-    cdf[0][key] = valid_count(f, m, key, BYTE_BINS);
+    cdf[key] = block_inclusive(valid_count(f, m, key, BYTE_BINS), of_warp);
     empty_bins(f, m, key, BYTE_BINS);
     if (m == 0)
         empty_tallies(f);
-    for (uint32_t step = 1; step < BYTE_BINS; step *= 2) {
-        __syncthreads();
-        cdf[side ^ 1][key] = cdf[side][key] + (key >= step ? cdf[side][key - step] : 0);
-        side ^= 1;
-    }
     __syncthreads(); /* the sums are whole */
     if (key == 0) {
         if (f.equalize)
-            map_equalize_counts(&map, cdf[side]);
+            map_equalize_counts(&map, cdf);
         else
-            map_clip_counts(&map, cdf[side], f.nano_lo, f.nano_hi);
+            map_clip_counts(&map, cdf, f.nano_lo, f.nano_hi);
         f.maps[m] = map;
         f.maps[m].cdf = NULL; /* the table replaces it */
     }

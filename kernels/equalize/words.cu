@@ -90,17 +90,6 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 
 enum { SEGMENT_WARPS = SEGMENT / 32 };
 
-/* The sum of a block's threads up to each; of_warp is shared memory. */
-DEVICE uint64_t block_inclusive(uint64_t v, uint64_t *of_warp)
-{
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint64_t sum = warp_inclusive(v);
-    if (lane == 31)
-        of_warp[warp] = sum;
-    __syncthreads(); /* sums of warps are known */
-    return sum + warp_sum(lane < warp ? of_warp[lane] : 0);
-}
-
 /* Tables of counters by a sample's bits. */
 struct Tables {
     const uint4 *at;
