@@ -7,16 +7,12 @@
 #include "common/warp.cuh"
 #include "common/work_queue.cuh"
 
+#include <type_traits>
+
 template <int SAMPLE> struct WideType;
 template <> struct WideType<IMGSTAT_U32> {
     typedef uint32_t Raw, Value;
     typedef uint4 Vector;
-    static constexpr bool FLOAT = false;
-};
-template <> struct WideType<IMGSTAT_I32> {
-    typedef uint32_t Raw;
-    typedef int32_t Value;
-    typedef int4 Vector;
     static constexpr bool FLOAT = false;
 };
 template <> struct WideType<IMGSTAT_F32> {
@@ -29,12 +25,6 @@ template <> struct WideType<IMGSTAT_U64> {
     typedef uint64_t Raw;
     typedef unsigned long long Value;
     typedef ulonglong2 Vector;
-    static constexpr bool FLOAT = false;
-};
-template <> struct WideType<IMGSTAT_I64> {
-    typedef uint64_t Raw;
-    typedef long long Value;
-    typedef longlong2 Vector;
     static constexpr bool FLOAT = false;
 };
 template <> struct WideType<IMGSTAT_F64> {
@@ -83,14 +73,16 @@ DEVICE typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image, uint64_t 
 }
 
 /* The nearest double. */
-template <int SAMPLE> DEVICE double wide_double(typename WideType<SAMPLE>::Raw raw)
+template <int SAMPLE>
+DEVICE double wide_double(const WorkImage &image, typename WideType<SAMPLE>::Raw raw)
 {
     if constexpr (SAMPLE == IMGSTAT_F32)
         return (double)__uint_as_float(raw);
     else if constexpr (SAMPLE == IMGSTAT_F64)
         return __longlong_as_double((long long)raw);
     else
-        return (double)(typename WideType<SAMPLE>::Value)raw;
+        return sample_is_signed(image.sample) ? (double)(std::make_signed_t<decltype(raw)>)raw
+                                              : (double)raw;
 }
 
 /* The key of a float. */

@@ -117,7 +117,7 @@ DEVICE bool find_pivot(const WorkImage &image, const RowSegment &segment, unsign
         const unsigned valids = __ballot_sync(ALL_LANES, valid);
         if (valids) {
             raw = __shfl_sync(ALL_LANES, raw, __ffs((int)valids) - 1);
-            *pivot = wide_double<SAMPLE>(raw) + 0.0; /* +0 for -0 */
+            *pivot = wide_double<SAMPLE>(image, raw) + 0.0; /* +0 for -0 */
             return true;
         }
     }
@@ -158,7 +158,7 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
                 low = min(low, key);
                 high = max(high, key);
                 if constexpr (WideType<SAMPLE>::FLOAT) {
-                    const double distance = wide_double<SAMPLE>(raw) - pivot;
+                    const double distance = wide_double<SAMPLE>(image, raw) - pivot;
                     d[i] += distance;
                     q[i] += distance * distance;
                 } else {
