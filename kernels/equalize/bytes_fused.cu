@@ -5,7 +5,7 @@
 
 /* Shared memory beside table and pixels. */
 enum { OTHER_BYTES = 2048 };
-/* Counts and their marks fit 27 bits. */
+/* Ranks of fewer than 2^27 samples fit 64 bits (small_rank). */
 enum { SMALL_VECTORS = (1 << 27) / 16 };
 
 /* ---- Counts of a item ----------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
 {
     enum { SHARES = THREADS > FEW_THREADS };
     extern __shared__ __align__(128) uint4 memory[];
-    __shared__ Parts parts;
+    __shared__ Cdf cdf;
     __shared__ __align__(4) unsigned char entry[BINS];
     __shared__ Helped helped;
     __shared__ uint32_t parity, own, left;
@@ -113,9 +113,9 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     empty_columns<THREADS, WIDE_ROW>(memory);
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
         ((uint32_t *)&helped)[i] = 0;
-    if (threadIdx.x < sizeof parts / 4)
-        ((uint32_t *)&parts)[threadIdx.x] = 0;
-    __syncthreads(); /* the table is empty, and barriers are ready */
+    if (threadIdx.x == 0)
+        cdf.first = 0; /* which stays if there is nothing but nodata */
+    __syncthreads();   /* the table is empty, and barriers are ready */
     after_launches_before();
     if (threadIdx.x == 0)
         begun = request_item(state);
@@ -146,7 +146,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         empty_next<THREADS>(state, parity); /* no other launch runs */
     if (!own)
         return;
-    const uint32_t all = s.vectors * 16 + s.tail, key = threadIdx.x ^ m.from_flip;
+    const uint32_t all = s.vectors * 16 + s.tail;
     for (uint32_t looks = 0;;) {
         if (threadIdx.x < 32)
             left = await_samples(state, parity, all, &looks);
@@ -155,13 +155,13 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
             break;
         help<THREADS>(s, state, parity, m.from_flip, left, memory, &helped);
     }
-    if (threadIdx.x < BINS) {
-        uint32_t rounds;
-        const Cdf cdf = gather_counts(state, parity, all, key, m.nodata, &parts, &rounds);
-        const Ramp ramp = find_ramp(m, cdf, key, &parts, rounds);
-        entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
+    const uint32_t sum = gather_counts<THREADS>(state, parity, all, m.nodata, &cdf);
+    const Ramp ramp = find_ramp(m, cdf, sum);
+    if (threadIdx.x < BINS)
+        entry[threadIdx.x ^ m.from_flip] = (unsigned char)ramp_entry(m, ramp, sum, threadIdx.x);
+    __syncthreads(); /* the entries are whole */
+    if (threadIdx.x < BINS)
         fill_columns(memory, (const uint32_t *)entry);
-    }
     __syncthreads(); /* the table is whole */
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {

@@ -9,9 +9,6 @@
 #include "common/warp.cuh"
 #include "equalize/chain.cuh"
 
-/* Threads that make the map have a key and its entry each: so many warps. */
-enum { MAP_WARPS = BINS / 32 };
-
 struct Small {
     const uint4 *from;
     uint4 *to;
@@ -139,63 +136,34 @@ DEVICE uint32_t await_samples(SmallState *state, uint32_t parity, uint32_t all, 
     return block;
 }
 
-/* Counts up to the key of a thread; nodata is not counted. */
+/* What a block finds out about the counts; nodata is not counted. */
 struct Cdf {
-    uint32_t sum;      /* up to its key */
+    uint32_t of_warp[MANY_THREADS / 32];
     uint32_t first, n; /* of the lowest key that has any; of all keys */
 };
 
-/* What warps of keys exchange: three numbers below 2^27 each, and beside them in the words
- * the round. So no barrier is needed, but for a second set, used alternately: one may still wait
- * for what it gets when another goes on. All words are 0 before the first round. */
-enum { PARTS = 3, ROUND_SHIFT = 27 };
-struct Parts {
-    uint32_t word[2][PARTS * MAP_WARPS];
-};
-
-/* A warp of keys publishes three numbers, which all its lanes have, and awaits those of the others:
- * lane l gets number l / MAP_WARPS of warp l % MAP_WARPS. Rounds begin at 0. */
-DEVICE uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp, uint32_t a, uint32_t b,
-                         uint32_t c)
+/* All threads: wait until the sum of the counts shows that they are whole. Returns how many samples
+ * are up to the key that is a thread's number. */
+template <unsigned THREADS>
+DEVICE uint32_t gather_counts(SmallState *state, uint32_t parity, uint32_t all, uint32_t nodata,
+                              Cdf *cdf)
 {
-    const uint32_t lane = threadIdx.x % 32, mark = (1 + round / 2 % 2) << ROUND_SHIFT;
-    uint32_t *const word = parts->word[round % 2];
-    if (lane < PARTS)
-        atomicExch(&word[lane * MAP_WARPS + warp], mark | (lane == 0 ? a : lane == 1 ? b : c));
-    uint32_t received;
-    do
-        received = lane < PARTS * MAP_WARPS ? atomicOr(&word[lane], 0u) : mark;
-    while (!__all_sync(ALL_LANES, received >> ROUND_SHIFT == mark >> ROUND_SHIFT));
-    return received ^ mark;
-}
-
-/* The sum of one of the three over warps up to a limit. */
-DEVICE uint32_t sum_part(uint32_t received, int part, uint32_t warps = MAP_WARPS)
-{
-    return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? received : 0);
-}
-
-/* Warps of keys: wait until the sum shows that the counts are whole; so many rounds. */
-DEVICE Cdf gather_counts(SmallState *state, uint32_t parity, uint32_t all, uint32_t key,
-                         uint32_t nodata, Parts *parts, uint32_t *rounds)
-{
-    const uint32_t warp = key / 32;
-    uint32_t sum, received;
-    *rounds = 0;
+    const uint32_t key = threadIdx.x;
+    uint32_t count, sum;
     do {
-        const uint32_t count = load_count(count_of(state, parity, key));
-        sum = key == nodata ? 0 : count;
-        const uint32_t samples = warp_sum(count), n = warp_sum(sum);
-        const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);
-        const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
-        received = exchange(parts, (*rounds)++, warp, samples, n, first);
-    } while (sum_part(received, 0) < all);
-    sum = warp_inclusive(sum);
-    const uint32_t some =
-        __ballot_sync(ALL_LANES, received > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
-    const uint32_t first = some ? (uint32_t)__ffs((int)some) - 1 : 0;
-    return Cdf{sum + sum_part(received, 1, warp),
-               __shfl_sync(ALL_LANES, received, 2 * MAP_WARPS + first), sum_part(received, 1)};
+        count = key < BINS ? load_count(count_of(state, parity, key)) : 0;
+        sum = block_inclusive(count, cdf->of_warp);
+    } while (__syncthreads_or(key == THREADS - 1 && sum < all));
+    if (nodata < BINS) {
+        count = key == nodata ? 0 : count;
+        sum = block_inclusive(count, cdf->of_warp);
+    }
+    if (count > 0 && sum == count)
+        cdf->first = count;
+    if (key == THREADS - 1)
+        cdf->n = sum;
+    __syncthreads(); /* both are known */
+    return sum;
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
@@ -211,17 +179,16 @@ struct Ramp {
     uint32_t low, span; /* from where, and how far; 0: no contrast */
 };
 
-/* Warps of keys: map_clip_counts or map_equalize_counts. */
-DEVICE Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key, Parts *parts, uint32_t round)
+/* map_clip_counts or map_equalize_counts. All threads; sum: see gather_counts. */
+DEVICE Ramp find_ramp(const SmallMap &m, const Cdf &cdf, uint32_t sum)
 {
     if (m.equalize)
-        return Ramp{c.first, c.n - c.first};
+        return Ramp{cdf.first, cdf.n - cdf.first};
     /* How many keys have at most so many samples up to them: cdf_above. */
-    const uint32_t low = __ballot_sync(ALL_LANES, c.sum <= small_rank(c.n, m.nano_lo));
-    const uint32_t high = __ballot_sync(ALL_LANES, c.sum <= c.n - 1 - small_rank(c.n, m.nano_hi));
-    const uint32_t received =
-        exchange(parts, round, key / 32, (uint32_t)__popc(low), (uint32_t)__popc(high), 0);
-    const uint32_t from = sum_part(received, 0), to = sum_part(received, 1);
+    const uint32_t low = small_rank(cdf.n, m.nano_lo);
+    const uint32_t high = cdf.n - 1 - small_rank(cdf.n, m.nano_hi);
+    const uint32_t from = __syncthreads_count(threadIdx.x < BINS && sum <= low);
+    const uint32_t to = __syncthreads_count(threadIdx.x < BINS && sum <= high);
     return Ramp{from, to > from ? to - from : 0};
 }
 

@@ -59,12 +59,11 @@ template <unsigned THREADS> DEVICE void store_vector(uint4 *to, uint4 v)
         *to = v;
 }
 
-/* A warp fills the columns of its 32 entries. */
+/* A warp fills the columns of 32 entries. */
 DEVICE void fill_columns(uint4 *table, const uint32_t *entry)
 {
     enum { QUADS = COLUMNS / 4, WORDS = 32 / 4 };
     const uint32_t lane = threadIdx.x % 32, first = threadIdx.x / 32 * WORDS + lane / QUADS;
-    __syncwarp(); /* it has its entries */
 #pragma unroll
     for (uint32_t i = first; i < first + WORDS; i += 32 / QUADS) {
         const uint32_t e = entry[i];
