@@ -34,6 +34,9 @@ template <> struct WideType<IMGSTAT_F64> {
     static constexpr bool FLOAT = true;
 };
 
+template <int SAMPLE> using RawOf = typename WideType<SAMPLE>::Raw;
+template <int SAMPLE> using ValueOf = typename WideType<SAMPLE>::Value;
+
 /* Item e of a vector; e is known at compile time. */
 template <typename V> DEVICE auto vector_item(const V &v, int e)
 {
@@ -44,37 +47,33 @@ template <typename V> DEVICE auto vector_item(const V &v, int e)
 }
 
 /* What makes a key of the bits of an integer. Kernels of U32 and U64 serve signed images too. */
-template <int SAMPLE> DEVICE typename WideType<SAMPLE>::Raw wide_sign(const WorkImage &image)
+template <int SAMPLE> DEVICE RawOf<SAMPLE> wide_sign(const WorkImage &image)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     static_assert(!WideType<SAMPLE>::FLOAT, "keys of floats are made otherwise");
     return (Raw)sample_is_signed(image.sample) << (8 * sizeof(Raw) - 1);
 }
 
 /* The key of a sample with the bits `raw`. */
-template <int SAMPLE>
-DEVICE typename WideType<SAMPLE>::Raw wide_key(const WorkImage &image,
-                                               typename WideType<SAMPLE>::Raw raw)
+template <int SAMPLE> DEVICE RawOf<SAMPLE> wide_key(const WorkImage &image, RawOf<SAMPLE> raw)
 {
     if constexpr (WideType<SAMPLE>::FLOAT)
-        return (typename WideType<SAMPLE>::Raw)sample_key((ImgstatSample)SAMPLE, raw);
+        return (RawOf<SAMPLE>)sample_key((ImgstatSample)SAMPLE, raw);
     else
         return raw ^ wide_sign<SAMPLE>(image);
 }
 
 /* The bits of a sample with the key `key`. */
-template <int SAMPLE>
-DEVICE typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image, uint64_t key)
+template <int SAMPLE> DEVICE RawOf<SAMPLE> wide_raw(const WorkImage &image, uint64_t key)
 {
     if constexpr (WideType<SAMPLE>::FLOAT)
-        return (typename WideType<SAMPLE>::Raw)sample_raw((ImgstatSample)SAMPLE, key);
+        return (RawOf<SAMPLE>)sample_raw((ImgstatSample)SAMPLE, key);
     else
-        return (typename WideType<SAMPLE>::Raw)key ^ wide_sign<SAMPLE>(image);
+        return (RawOf<SAMPLE>)key ^ wide_sign<SAMPLE>(image);
 }
 
 /* The nearest double. */
-template <int SAMPLE>
-DEVICE double wide_double(const WorkImage &image, typename WideType<SAMPLE>::Raw raw)
+template <int SAMPLE> DEVICE double wide_double(const WorkImage &image, RawOf<SAMPLE> raw)
 {
     if constexpr (SAMPLE == IMGSTAT_F32)
         return (double)__uint_as_float(raw);
@@ -86,7 +85,7 @@ DEVICE double wide_double(const WorkImage &image, typename WideType<SAMPLE>::Raw
 }
 
 /* The key of a float. */
-template <int SAMPLE> DEVICE uint64_t value_key(typename WideType<SAMPLE>::Value value)
+template <int SAMPLE> DEVICE uint64_t value_key(ValueOf<SAMPLE> value)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     if constexpr (SAMPLE == IMGSTAT_F32)

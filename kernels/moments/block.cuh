@@ -174,7 +174,7 @@ template <int C, int SAMPLE>
 DEVICE void find_extrema(WideBlock<C> *block, const WideChannel *channel, unsigned channel0,
                          unsigned channels)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     enum { WARPS = WideShape<C>::WARPS, MOST = WideShape<C>::MOST };
     enum { GROUPS = 2 * (int)MOST < (int)WARPS ? 2 * (int)MOST : (int)WARPS };
     enum { LOADS = 128 / sizeof(Raw) }; /* on their way at once: 32 registers */

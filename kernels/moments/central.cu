@@ -34,7 +34,7 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
     central_sums(const __grid_constant__ WorkImage image, unsigned channel, double center,
                  CentralSums *sums)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     __shared__ CentralSums block;
     const unsigned lane = threadIdx.x % 32;
     const bool whole =

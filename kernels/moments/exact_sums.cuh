@@ -12,7 +12,7 @@
  * What one lane adds up between two reports of its block (at most BLOCK_SEGMENTS segments: 2^24
  * samples a lane). Products are added in 64 bits and the carries counted apart, which is one
  * multiplication and one addition each; sums of 32-bit halves need no carry. */
-template <int SAMPLE, int BYTES = (int)sizeof(typename WideType<SAMPLE>::Raw)> struct IntegerSums;
+template <int SAMPLE, int BYTES = (int)sizeof(RawOf<SAMPLE>)> struct IntegerSums;
 
 /* low += a * b, and high counts the carries. */
 DEVICE void add_product(uint64_t *low, uint32_t *high, uint32_t a, uint32_t b)
@@ -89,7 +89,7 @@ template <int SAMPLE>
 DEVICE void digits_unbias(unsigned long long *digit, unsigned long long *digit2,
                           unsigned long long n)
 {
-    enum { WORDS = sizeof(typename WideType<SAMPLE>::Raw) / 4 };
+    enum { WORDS = sizeof(RawOf<SAMPLE>) / 4 };
     for (int i = 0; i < IntegerSums<SAMPLE>::DIGITS; i++)
         digit2[WORDS + i] -= digit[i];
     digit2[2 * WORDS - 1] += n << 30;

@@ -11,8 +11,7 @@ template <int C, int SAMPLE> struct FloatLanes {
 };
 
 template <int C, int SAMPLE>
-DEVICE void lanes_add(FloatLanes<C, SAMPLE> *lanes, int slot, int j,
-                      typename WideType<SAMPLE>::Value value)
+DEVICE void lanes_add(FloatLanes<C, SAMPLE> *lanes, int slot, int j, ValueOf<SAMPLE> value)
 {
     const double distance = (double)value - lanes->pivot[j];
     lanes->d[slot] += distance;
@@ -56,7 +55,7 @@ DEVICE void way_begin(Finite<C, SAMPLE> *way, const Work &, unsigned char *memor
 
 template <int C, int SAMPLE> DEVICE void way_begin_image(Finite<C, SAMPLE> *way, const WorkImage &)
 {
-    typedef typename WideType<SAMPLE>::Value Value;
+    typedef ValueOf<SAMPLE> Value;
     way->stream.tile = ~0ull;
     way->terms = TermSums{};
     way->n = 0;

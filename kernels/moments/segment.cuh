@@ -104,7 +104,7 @@ template <int SAMPLE>
 DEVICE bool find_pivot(const WorkImage &image, const RowSegment &segment, unsigned channel,
                        double *pivot)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     const Raw *samples = (const Raw *)segment.samples + channel;
     for (unsigned x0 = 0; x0 < segment.n; x0 += 32) {
         const unsigned x = x0 + threadIdx.x % 32;
@@ -129,7 +129,7 @@ template <int C, int SAMPLE>
 static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_t tile,
                                                     unsigned channel0, int c, bool count_masked)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     const WorkImage &image = block->image;
     const RowSegment segment = tile_segment(image, tile, sizeof(Raw));
     const Raw *samples = (const Raw *)segment.samples + channel0 + c;

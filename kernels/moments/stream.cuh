@@ -12,7 +12,7 @@
  * thread at a time. 128 pixels are a whole number of such times, so a thread has SLOTS of the 128 C
  * lanes of docs/float-sums.md, in CLASSES channels, however many there are. */
 template <int C, int SAMPLE> struct ChannelLayout {
-    typedef typename WideType<SAMPLE>::Value Value;
+    typedef ValueOf<SAMPLE> Value;
     typedef typename WideType<SAMPLE>::Vector Vector;
     enum { VECTOR = 16 / sizeof(Value), CLASSES = C < VECTOR ? C : VECTOR };
     enum { GROUP = wide_group(C, sizeof(Value)), MEMBERS = 32 * GROUP };
