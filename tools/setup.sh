@@ -31,6 +31,8 @@ python3           python3
 ?sys:numpy        python3-numpy
 ?sys:tifffile     python3-tifffile
 ?exiftool         libimage-exiftool-perl
+?xmllint          libxml2-utils
+?convert-im6.q16  imagemagick
 ?clang-format     clang-format
 ?mpirun.openmpi   openmpi-bin
 ?pc:ompi-c        libopenmpi-dev

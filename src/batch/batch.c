@@ -75,9 +75,9 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         jobs.any_only_mapped = jobs.any_only_mapped || job[i].only_mapped;
     }
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
+    IMGSTAT_TRY(
+        device_list_init(&jobs.devices, batch->device, batch->fallen_back, batch->context, err));
     plan_memory(&jobs);
-    fall_back_init(&jobs.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
-                   batch->context);
     pthread_mutex_init(&jobs.lock, NULL);
     TransformWorker worker = {0};
     Reference *reference = NULL;
@@ -85,7 +85,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     ImgstatResult res = jobs_check_scale(&jobs, err);
     if (res == IMGSTAT_OK)
         res = jobs_open_worker(&jobs, &worker, err);
-    fall_back_report(&jobs.fall_back);
+    device_list_report(&jobs.devices);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
                                sort_bytes(jobs.pipeline.memory), &reference, err);
@@ -94,13 +94,13 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = jobs_share_transfer(&jobs, &worker, err);
         shared = jobs.made;
         jobs.made = NULL;
-        fall_back_report(&jobs.fall_back);
+        device_list_report(&jobs.devices);
         if (res == IMGSTAT_OK && shared && batch->agreed && !batch->agreed(batch->context, shared))
             res = error_set(err, IMGSTAT_ERR_CANCELLED, "the transfer is refused");
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
-    fall_back_report(&jobs.fall_back); /* of a worker that began behind the last report */
+    device_list_report(&jobs.devices); /* of a worker that began behind the last report */
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
         *batch->made = shared ? shared : jobs.made;
         jobs.made = shared = NULL;
@@ -111,7 +111,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     worker_close(&worker);
     jobs_forget_failed(&jobs);
     pthread_mutex_destroy(&jobs.lock);
-    fall_back_release(&jobs.fall_back);
+    device_list_release(&jobs.devices);
     memory_budget_release(&jobs.budget);
     return res;
 }

@@ -3,7 +3,6 @@
 #include "record/dataset.h"
 #include "base/sample.h"
 #include "batch/dataset_rounds.h"
-#include "batch/fall_back.h"
 #include "codec/page_group.h"
 #include "measure/result.h"
 
@@ -64,24 +63,21 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     return res;
 }
 
-/* Reads again on the device of the batch, or in its place on the CPU. */
+/* Reads again on the devices of the batch, and once more on others where one fails. */
 static ImgstatResult read_again(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                                 const ImgstatMeasure *how, const ImgstatJobStream *jobs,
                                 ImgstatError *err)
 {
-    FallBack fall_back;
+    DeviceList devices;
     ImgstatError why = {0};
-    fall_back_init(&fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
-                   batch->context);
-    ImgstatResult res = dataset_read_again(dataset, batch, how, jobs, &why);
-    if (res != IMGSTAT_OK && fall_back_allowed(&fall_back, fall_back.device, res)) {
-        ImgstatMeasureBatch on_cpu = *batch;
-        on_cpu.device = "cpu";
-        fall_back_to_cpu(&fall_back, &why);
-        fall_back_report(&fall_back);
-        res = dataset_read_again(dataset, &on_cpu, how, jobs, &why);
-    }
-    fall_back_release(&fall_back);
+    ImgstatResult res;
+    bool again;
+    IMGSTAT_TRY(device_list_init(&devices, batch->device, batch->fallen_back, batch->context, err));
+    do {
+        res = dataset_read_again(dataset, batch, how, jobs, &devices, &again, &why);
+        device_list_report(&devices);
+    } while (res != IMGSTAT_OK && again);
+    device_list_release(&devices);
     if (res != IMGSTAT_OK && err)
         *err = why;
     return res;

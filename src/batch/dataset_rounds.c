@@ -38,6 +38,8 @@ typedef struct Rounds {
     const ImgstatMeasureBatch *batch;
     const ImgstatMeasure *how;
     const ImgstatJobStream *stream;
+    DeviceList *devices;
+    atomic_bool again;              /* a device has failed, and another may do all of it again */
     const ImgstatFailure *failures; /* of the first read, in order of names */
     size_t n_failures;
     Computation item[RECORDS];
@@ -64,6 +66,7 @@ typedef struct Copy {
 
 typedef struct Worker {
     ImgstatDevice *device;
+    const char *name; /* of the device */
     BandMemory memory;
     Digest states;
     uint64_t n_states;
@@ -264,12 +267,14 @@ static void work(void *context, void *own, size_t index, void *result)
     if (next)
         (void)job_prefetch(next, PREFETCH_BYTES);
     if (!worker->device)
-        outcome->result =
-            imgstat_device_open(rounds->batch->device ? rounds->batch->device : "cpu",
-                                rounds->share.threads, &worker->device, &outcome->error);
-    if (outcome->result == IMGSTAT_OK)
-        outcome->result =
-            read_file(rounds, worker, job_queue_at(rounds->jobs, index), &outcome->error);
+        outcome->result = device_list_open(rounds->devices, rounds->share.threads, &worker->name,
+                                           &worker->device, &outcome->error);
+    if (outcome->result != IMGSTAT_OK)
+        return;
+    outcome->result = read_file(rounds, worker, job_queue_at(rounds->jobs, index), &outcome->error);
+    if (outcome->result != IMGSTAT_OK &&
+        device_list_fail(rounds->devices, worker->name, outcome->result, &outcome->error))
+        atomic_store(&rounds->again, true);
 }
 
 static bool begin_job(void *context, size_t job)
@@ -439,10 +444,11 @@ static ImgstatResult compute_listed(Rounds *rounds, ImgstatError *err)
 
 ImgstatResult dataset_read_again(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                                  const ImgstatMeasure *how, const ImgstatJobStream *stream,
-                                 ImgstatError *err)
+                                 DeviceList *devices, bool *again, ImgstatError *err)
 {
     ImgstatAccount account;
     imgstat_dataset_account(dataset, &account);
+    *again = false;
     Rounds *const rounds = calloc(1, sizeof *rounds);
     if (!rounds)
         return error_memory(err, sizeof *rounds, "statistics");
@@ -450,6 +456,7 @@ ImgstatResult dataset_read_again(ImgstatDataset *dataset, const ImgstatMeasureBa
                        .batch = batch,
                        .how = how,
                        .stream = stream,
+                       .devices = devices,
                        .failures = account.failures,
                        .n_failures = account.n_failures};
     pthread_mutex_init(&rounds->lock, NULL);
@@ -467,6 +474,7 @@ ImgstatResult dataset_read_again(ImgstatDataset *dataset, const ImgstatMeasureBa
     }
     if (res == IMGSTAT_OK && rounds->n > 0)
         res = compute_listed(rounds, err);
+    *again = atomic_load(&rounds->again);
     pthread_cond_destroy(&rounds->changed);
     pthread_mutex_destroy(&rounds->lock);
     free(rounds);

@@ -3,7 +3,7 @@
 #include "batch/measure_batch.h"
 
 #include "batch/dataset_part.h"
-#include "batch/fall_back.h"
+#include "batch/device_list.h"
 #include "batch/in_order.h"
 #include "batch/job.h"
 #include "codec/page_group.h"
@@ -23,7 +23,7 @@ typedef struct Run {
     JobQueue *jobs;
     ImgstatDataset *into; /* NULL: records go to the program */
     ThreadShare share;
-    FallBack fall_back;
+    DeviceList devices;
     bool stopped;       /* progress has returned false */
     atomic_bool broken; /* the data set lacks something: memory ran out */
     pthread_mutex_t lock;
@@ -53,7 +53,7 @@ typedef struct Measuring {
     const ImgstatJob *what;
     ImgstatFile *file;
     Outcome *outcome;
-    bool again;    /* the CPU is to do all of it again */
+    bool again;    /* another device is to do all of it again */
     uint32_t good; /* pages measured */
     uint32_t failed;
     struct Held *held; /* failures that are reported if a page turns out good */
@@ -143,10 +143,11 @@ static bool is_of_page(ImgstatResult result)
            result == IMGSTAT_ERR_UNSUPPORTED || result == IMGSTAT_ERR_LIMIT;
 }
 
-static bool may_be_redone(const Measuring *m, ImgstatResult result)
+/* After a failure: whether another device may do all of the job again. */
+static bool may_be_redone(const Measuring *m, ImgstatResult result, const ImgstatError *why)
 {
-    return !job_reads_standard_input(m->what) && /* which is gone */
-           fall_back_allowed(&m->run->fall_back, m->worker->name, result);
+    return device_list_fail(&m->run->devices, m->worker->name, result, why) &&
+           !job_reads_standard_input(m->what); /* which is gone */
 }
 
 /* Describes pages; the first one is selected on return. */
@@ -217,7 +218,7 @@ static bool measure_pages(Measuring *m, ImgstatGrouping by, const uint32_t *numb
         if (!go_on && m->outcome->result == IMGSTAT_OK)
             m->outcome->result = IMGSTAT_ERR_CANCELLED;
     } else {
-        m->again = may_be_redone(m, res);
+        m->again = may_be_redone(m, res, &error);
         if (m->again)
             m->outcome->error = error;
         const bool of_page = pages > 1 && *numbers < pages;
@@ -257,8 +258,7 @@ static void on_warning(void *context, const char *sentence)
         batch->warned(batch->context, m->job, sentence);
 }
 
-/* Measures the pages of a job. False: the device failed, for the reason in the outcome, and the CPU
- * is to do all of it again. */
+/* Measures the pages of a job. False: the device failed, and another is to do all of it again. */
 static bool measure_job(Run *run, Worker *worker, size_t job, Outcome *outcome)
 {
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
@@ -300,27 +300,19 @@ static void close_worker(void *context, void *own)
     part_release(&worker->part);
 }
 
-/* Opens a worker's device, or the CPU in its place. err is not NULL. */
+/* err is not NULL. */
 static ImgstatResult open_worker(Run *run, Worker *worker, ImgstatError *err)
 {
-    const unsigned threads = run->share.threads;
-    worker->name = fall_back_device(&run->fall_back);
-    ImgstatResult res = imgstat_device_open(worker->name, threads, &worker->device, err);
-    if (res != IMGSTAT_OK && fall_back_allowed(&run->fall_back, worker->name, res)) {
-        fall_back_to_cpu(&run->fall_back, err);
-        worker->name = "cpu";
-        res = imgstat_device_open(worker->name, threads, &worker->device, err);
-    }
-    if (res == IMGSTAT_OK)
-        imgstat_device_describe(worker->device, &worker->info);
-    return res;
+    IMGSTAT_TRY(
+        device_list_open(&run->devices, run->share.threads, &worker->name, &worker->device, err));
+    imgstat_device_describe(worker->device, &worker->info);
+    return IMGSTAT_OK;
 }
 
-/* Another worker's device may have failed. */
+/* The worker's device may have failed in this or another worker's hands. */
 static ImgstatResult ensure_worker(Run *run, Worker *worker, ImgstatError *err)
 {
-    if (worker->device && strcmp(fall_back_device(&run->fall_back), "cpu") == 0 &&
-        strcmp(worker->name, "cpu") != 0)
+    if (worker->device && device_list_replaces(&run->devices, worker->name))
         close_device(worker);
     return worker->device ? IMGSTAT_OK : open_worker(run, worker, err);
 }
@@ -350,11 +342,8 @@ static void work(void *context, void *own, size_t job, void *result)
         }
         *outcome = (Outcome){0};
         done = measure_job(run, worker, job, outcome);
-        if (!done) {
-            fall_back_to_cpu(&run->fall_back, &outcome->error);
-            if (run->batch->restarted)
-                run->batch->restarted(run->batch->context, job);
-        }
+        if (!done && run->batch->restarted)
+            run->batch->restarted(run->batch->context, job);
     }
     if (run->into) {
         ImgstatError error;
@@ -385,7 +374,7 @@ static bool report(void *context, size_t job, void *result)
                               .result = outcome->result,
                               .message = outcome->error.message,
                               .seconds = outcome->seconds};
-    fall_back_report(&run->fall_back);
+    device_list_report(&run->devices);
     if (!run->stopped && batch->progress)
         run->stopped = !batch->progress(batch->context, &done);
     return !run->stopped;
@@ -421,7 +410,7 @@ static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *
 {
     Opening opening = {.run = run};
     pthread_t thread;
-    if (strcmp(run->fall_back.device, "cpu") != 0 &&
+    if (!device_list_is_cpu(&run->devices) &&
         pthread_create(&thread, NULL, open_first, &opening) == 0) {
         read_ahead(run);
         pthread_join(thread, NULL);
@@ -443,13 +432,13 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
                             ImgstatDataset *into, ImgstatError *err)
 {
     Run run = {.batch = batch, .jobs = jobs, .into = into, .share = share};
+    IMGSTAT_TRY(
+        device_list_init(&run.devices, batch->device, batch->fallen_back, batch->context, err));
     atomic_init(&run.broken, false);
     pthread_mutex_init(&run.lock, NULL);
-    fall_back_init(&run.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
-                   batch->context);
     Worker first;
     ImgstatResult res = open_reading_ahead(&run, &first, err);
-    fall_back_report(&run.fall_back);
+    device_list_report(&run.devices);
     const InOrder order = {.n = jobs->stream ? SIZE_MAX : atomic_load(&jobs->n),
                            .workers = share.workers,
                            .context = &run,
@@ -462,8 +451,8 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
                            .stopped = is_broken};
     if (res == IMGSTAT_OK)
         res = in_order_run(&order, &first, err);
-    fall_back_report(&run.fall_back);
-    fall_back_release(&run.fall_back);
+    device_list_report(&run.devices);
+    device_list_release(&run.devices);
     pthread_mutex_destroy(&run.lock);
     if (res == IMGSTAT_OK && atomic_load(&run.broken)) {
         if (err)

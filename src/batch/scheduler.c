@@ -34,33 +34,41 @@ bool jobs_cancelled(void *context)
 
 /* ---- Workers and their device ---------------------------------------------------------------- */
 
-static ImgstatResult open_on(Jobs *jobs, const char *device, TransformWorker *out,
-                             ImgstatError *err)
-{
-    return worker_open(device, jobs->share.threads, jobs->cancel, out, err);
-}
-
 ImgstatResult jobs_open_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err)
 {
-    const char *const device = fall_back_device(&jobs->fall_back);
-    ImgstatError why = {0};
-    const ImgstatResult res = open_on(jobs, device, out, &why);
-    if (res == IMGSTAT_OK)
-        return res;
-    if (!fall_back_allowed(&jobs->fall_back, device, res)) {
-        if (err)
-            *err = why;
-        return res;
-    }
-    fall_back_to_cpu(&jobs->fall_back, &why);
-    return open_on(jobs, "cpu", out, err);
+    Device *device;
+    const char *name;
+    *out = (TransformWorker){0};
+    IMGSTAT_TRY(device_list_open(&jobs->devices, jobs->share.threads, &name, &device, err));
+    return worker_open(device, name, jobs->share.threads, jobs->cancel, out, err);
 }
 
-/* Turns a worker of the failed device into one of the CPU; false on allocation failure. */
+/* Keeps why a device could not be opened: it is not opened again where there are others, so that
+ * nobody would ask once more. */
+static void note_unopened(Jobs *jobs, const ImgstatError *error)
+{
+    pthread_mutex_lock(&jobs->lock);
+    if (!device_list_is_cpu(&jobs->devices))
+        jobs->unopened = *error;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+ImgstatResult jobs_take_unopened(Jobs *jobs, ImgstatError *err)
+{
+    pthread_mutex_lock(&jobs->lock);
+    const ImgstatResult res = jobs->unopened.code;
+    if (res != IMGSTAT_OK)
+        *err = jobs->unopened;
+    jobs->unopened = (ImgstatError){0};
+    pthread_mutex_unlock(&jobs->lock);
+    return res;
+}
+
+/* Gives a worker of a failed device another one; false if none can be opened. */
 static bool replace(Jobs *jobs, TransformWorker *worker)
 {
     TransformWorker spare;
-    if (open_on(jobs, "cpu", &spare, NULL) != IMGSTAT_OK)
+    if (jobs_open_worker(jobs, &spare, NULL) != IMGSTAT_OK)
         return false;
     spare.reserved = worker->reserved;
     worker_close(worker);
@@ -71,17 +79,13 @@ static bool replace(Jobs *jobs, TransformWorker *worker)
 bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,
                     const ImgstatError *why)
 {
-    if (!fall_back_allowed(&jobs->fall_back, worker->device->ops->name, result))
-        return false;
-    fall_back_to_cpu(&jobs->fall_back, why);
-    return replace(jobs, worker);
+    return device_list_fail(&jobs->devices, worker->name, result, why) && replace(jobs, worker);
 }
 
-/* Replaces a worker whose device has failed another worker. */
-static void adopt_fallback(Jobs *jobs, TransformWorker *worker)
+/* Before a job: the worker's device may have failed in this or another worker's hands. */
+static void leave_failed_device(Jobs *jobs, TransformWorker *worker)
 {
-    if (strcmp(fall_back_device(&jobs->fall_back), "cpu") == 0 &&
-        strcmp(worker->device->ops->name, "cpu") != 0)
+    if (device_list_replaces(&jobs->devices, worker->name))
         (void)replace(jobs, worker);
 }
 
@@ -302,14 +306,15 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
 static ImgstatResult run_with_fallback(Jobs *jobs, TransformWorker *worker, size_t index,
                                        Outcome *outcome)
 {
-    adopt_fallback(jobs, worker);
-    const ImgstatResult res = run_job(jobs, worker, index, outcome);
-    if (res == IMGSTAT_OK || !jobs_fall_back(jobs, worker, res, &outcome->error) ||
-        job_reads_standard_input(&jobs->job[index]))
-        return res;
-    drop_warnings(outcome);
-    mapped_pages_release(&outcome->mapped);
-    return run_job(jobs, worker, index, outcome);
+    leave_failed_device(jobs, worker);
+    ImgstatResult res = run_job(jobs, worker, index, outcome);
+    while (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &outcome->error) &&
+           !job_reads_standard_input(&jobs->job[index])) {
+        drop_warnings(outcome);
+        mapped_pages_release(&outcome->mapped);
+        res = run_job(jobs, worker, index, outcome);
+    }
+    return res;
 }
 
 /* ---- All jobs, without a report -------------------------------------------------------------- */
@@ -326,7 +331,7 @@ static void take_jobs(const ForEach *each, TransformWorker *worker)
     while (jobs->next < jobs->n && !jobs_cancelled(jobs)) {
         const size_t index = jobs->next++;
         pthread_mutex_unlock(&jobs->lock);
-        adopt_fallback(jobs, worker);
+        leave_failed_device(jobs, worker);
         each->work(jobs, worker, index);
         pthread_mutex_lock(&jobs->lock);
     }
@@ -337,9 +342,13 @@ static void take_jobs(const ForEach *each, TransformWorker *worker)
 static void *for_each_main(void *context)
 {
     const ForEach *const each = context;
+    Jobs *const jobs = each->jobs;
     TransformWorker worker;
-    if (jobs_open_worker(each->jobs, &worker, NULL) != IMGSTAT_OK)
+    ImgstatError error = {0};
+    if (jobs_open_worker(jobs, &worker, &error) != IMGSTAT_OK) {
+        note_unopened(jobs, &error);
         return NULL; /* the calling thread has a worker */
+    }
     take_jobs(each, &worker);
     worker_close(&worker);
     return NULL;
@@ -364,10 +373,12 @@ void jobs_for_each(Jobs *jobs, TransformWorker *worker,
 
 /* ---- All jobs, reported in order ------------------------------------------------------------- */
 
-/* Leaves the worker without a device on failure: its first job tries again and reports why. */
+/* Leaves the worker without a device on failure: its first job reports why. */
 static void open_worker(void *context, void *worker)
 {
-    (void)(jobs_open_worker(context, worker, NULL) == IMGSTAT_OK);
+    ImgstatError error = {0};
+    if (jobs_open_worker(context, worker, &error) != IMGSTAT_OK)
+        note_unopened(context, &error);
 }
 
 static void work(void *context, void *own, size_t index, void *result)
@@ -378,7 +389,10 @@ static void work(void *context, void *own, size_t index, void *result)
     const double start = now();
     outcome->done.job = index;
     if (!worker->device)
+        outcome->done.result = jobs_take_unopened(jobs, &outcome->error);
+    if (outcome->done.result == IMGSTAT_OK && !worker->device)
         outcome->done.result = jobs_open_worker(jobs, worker, &outcome->error);
+    (void)!error_add_file(&outcome->error, outcome->done.result, jobs->job[index].input);
     if (outcome->done.result == IMGSTAT_OK)
         outcome->done.result = run_with_fallback(jobs, worker, index, outcome);
     outcome->done.seconds = now() - start;
@@ -402,7 +416,7 @@ static bool report(void *context, size_t index, void *result)
     Outcome *const outcome = result;
     const ImgstatBatch *const batch = jobs->batch;
     (void)index;
-    fall_back_report(&jobs->fall_back);
+    device_list_report(&jobs->devices);
     for (size_t at = 0; at < outcome->warnings_bytes; at += strlen(outcome->warnings + at) + 1)
         if (batch->open.warn)
             batch->open.warn(batch->open.warn_context, outcome->warnings + at);

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_BATCH_SCHEDULER_H
 #define IMGSTAT_BATCH_SCHEDULER_H
 
-#include "batch/fall_back.h"
+#include "batch/device_list.h"
 #include "batch/in_order.h"
 #include "batch/shared_groups.h"
 #include "transform/file.h"
@@ -35,7 +35,7 @@ typedef struct Jobs {
     Pipeline pipeline;
     MemoryBudget budget;
     Ring *ring; /* NULL: no worker waits for a report */
-    FallBack fall_back;
+    DeviceList devices;
     atomic_bool stop; /* nothing more is begun */
     bool grouped;     /* a job has a group */
     bool any_only_mapped;
@@ -45,19 +45,22 @@ typedef struct Jobs {
     ImgstatError **failed;      /* n, why a job cannot be transformed; NULL where it can. Or NULL */
     pthread_mutex_t lock;       /* guards what follows */
     SharedGroups groups;
-    size_t measured; /* jobs that the first read is done with */
-    size_t next;     /* first job that jobs_for_each has not begun */
+    size_t measured;       /* jobs that the first read is done with */
+    size_t next;           /* first job that jobs_for_each has not begun */
+    ImgstatError unopened; /* why a device could not be opened, if nobody has reported it */
 } Jobs;
 
 /* Whether the batch is cancelled, or stops. context: Jobs. */
 bool jobs_cancelled(void *context);
 
-/* Opens a worker on the batch's device, or on the CPU where that device fails and the batch allows
- * it. */
+/* Opens a worker on the next device of the batch. */
 ImgstatResult jobs_open_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err);
 
-/* After a failure `result` of a worker: whether the CPU may redo the work. If so, the worker is the
- * CPU's on return. */
+/* Returns why a device could not be opened for a thread, once: its caller reports it. */
+ImgstatResult jobs_take_unopened(Jobs *jobs, ImgstatError *err);
+
+/* After a failure `result` of a worker: whether the work may be done again. If so, the worker has
+ * another device on return. */
 bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,
                     const ImgstatError *why);
 

@@ -146,7 +146,7 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
         res = error_memory(&error, n * sizeof(Record *), "records");
     else if (!jobs->failed[index] && !jobs->job[index].only_mapped)
         res = read_file(&t, worker, index, records, &error);
-    if (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
+    while (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
         destroy_records(records, n);
         res = read_file(&t, worker, index, records, &error);
     }
@@ -382,6 +382,8 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
         report_measured(jobs, jobs->measured); /* another thread may have finished last */
     }
     if (res == IMGSTAT_OK)
+        res = jobs_take_unopened(jobs, err);
+    if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
     if (res == IMGSTAT_OK)
         res = finish(jobs, worker, err);
@@ -394,17 +396,15 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
 ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
     ImgstatError why = {0};
-    const ImgstatResult res = read_all(jobs, worker, &why);
-    if (res == IMGSTAT_OK)
-        return res;
-    if (!jobs_fall_back(jobs, worker, res, &why)) {
-        if (err)
-            *err = why;
-        return res;
+    ImgstatResult res = read_all(jobs, worker, &why);
+    while (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &why)) {
+        jobs_forget_failed(jobs);
+        transfer_destroy(jobs->made);
+        jobs->made = NULL;
+        jobs->measured = 0;
+        res = read_all(jobs, worker, &why);
     }
-    jobs_forget_failed(jobs);
-    transfer_destroy(jobs->made);
-    jobs->made = NULL;
-    jobs->measured = 0;
-    return read_all(jobs, worker, err);
+    if (res != IMGSTAT_OK && err)
+        *err = why;
+    return res;
 }

@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-enum { MARKER = 0x1C, RESOURCE_IPTC = 0x0404 };
+enum { RESOURCE_IPTC = 0x0404 };
 
 /* Cuts off what lies behind the last data set. */
 static size_t without_padding(const uint8_t *data, size_t bytes)
 {
     enum { SET_HEAD = 5, LONG_BIT = 0x8000 };
     size_t at = 0;
-    while (bytes - at >= SET_HEAD && data[at] == MARKER) {
+    while (bytes - at >= SET_HEAD && data[at] == IPTC_MARKER) {
         const size_t n = (size_t)load_number(data + at + 3, 2, true);
         if (n & LONG_BIT) /* a size of several bytes: the rest stays as it is */
             return bytes;
         if (n > bytes - at - SET_HEAD)
-            return bytes;
+            return at > 0 ? bytes : 0; /* damaged from its first data set on */
         at += SET_HEAD + n;
     }
     return at;
@@ -27,7 +27,7 @@ static size_t without_padding(const uint8_t *data, size_t bytes)
 bool iptc_find(const uint8_t *data, size_t bytes, const uint8_t **iptc, size_t *n)
 {
     enum { FIXED_BYTES = 7 }; /* signature, id, the length of the name */
-    if (bytes > 0 && data[0] == MARKER) {
+    if (bytes > 0 && data[0] == IPTC_MARKER) {
         *iptc = data;
         *n = without_padding(data, bytes);
         return *n > 0;
@@ -40,7 +40,7 @@ bool iptc_find(const uint8_t *data, size_t bytes, const uint8_t **iptc, size_t *
         const size_t size = (size_t)load_number(data + at + 6 + name, 4, true);
         if (size > bytes - at - head)
             return false;
-        if (id == RESOURCE_IPTC && size > 0 && data[at + head] == MARKER) {
+        if (id == RESOURCE_IPTC && size > 0 && data[at + head] == IPTC_MARKER) {
             *iptc = data + at + head;
             *n = without_padding(*iptc, size);
             return *n > 0;

@@ -3,18 +3,26 @@
 #include "base/compiler.h"
 #include "codec/codec.h"
 
+#include <string.h>
+
 void layout_add(ImgstatLayout *layout, const char *metadata)
 {
+    for (uint32_t i = 0; i < layout->n_metadata; i++)
+        if (strcmp(layout->metadata[i], metadata) == 0)
+            return;
     if (layout->n_metadata < ARRAY_LEN(layout->metadata))
         layout->metadata[layout->n_metadata++] = metadata;
 }
 
 static void add_metadata(ImgstatLayout *layout, const Metadata *metadata)
 {
-    static const char *const names[] = {
-        [METADATA_PROFILE] = "icc", [METADATA_RESOLUTION] = "resolution",
-        [METADATA_TIME] = "time",   [METADATA_EXIF] = "exif",
-        [METADATA_XMP] = "xmp",     [METADATA_IPTC] = "iptc"};
+    static const char *const names[] = {[METADATA_PROFILE] = "icc",
+                                        [METADATA_RESOLUTION] = "resolution",
+                                        [METADATA_TIME] = "time",
+                                        [METADATA_EXIF] = "exif",
+                                        [METADATA_XMP] = "xmp",
+                                        [METADATA_IPTC] = "iptc",
+                                        [METADATA_PHOTOSHOP] = "photoshop"};
     bool texts = false;
     for (size_t i = 0; i < metadata->n; i++) {
         if (metadata->item[i].kind != METADATA_TEXT)

@@ -16,6 +16,7 @@ typedef enum MetadataKind {
     METADATA_EXIF,       /* data: a TIFF structure without pixels */
     METADATA_XMP,        /* data: UTF-8 */
     METADATA_IPTC,       /* data: data sets, each behind 0x1C */
+    METADATA_PHOTOSHOP,  /* data: image resources of Photoshop that hold something else */
     METADATA_TEXT        /* keyword, data */
 } MetadataKind;
 

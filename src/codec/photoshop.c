@@ -2,9 +2,17 @@
 /* photoshop.c: walks through the list of image resources. */
 #include "codec/photoshop.h"
 
+#include "codec/iptc.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 enum { RESOURCE_HEAD = 6, THUMBNAIL_BGR = 1033, THUMBNAIL = 1036 };
+
+bool photoshop_is_list(const uint8_t *data, size_t bytes)
+{
+    return bytes >= 4 && memcmp(data, "8BIM", 4) == 0;
+}
 
 static size_t even(size_t n)
 {
@@ -30,19 +38,85 @@ static size_t resource_bytes(const uint8_t *data, size_t bytes, size_t at, unsig
     return before + even(n) < bytes - at ? before + even(n) : bytes - at;
 }
 
-size_t photoshop_remove_thumbnails(uint8_t *data, size_t bytes)
+static bool is_thumbnail(unsigned number)
+{
+    return number == THUMBNAIL || number == THUMBNAIL_BGR;
+}
+
+/* Moves the resources that are wanted to the front. Returns their bytes; *damaged_at: where they
+ * end. */
+static size_t keep(uint8_t *data, size_t bytes, bool iptc_goes, size_t *damaged_at)
 {
     size_t at = 0, to = 0;
     for (size_t n; at < bytes; at += n) {
         unsigned number = 0;
+        const uint8_t *iptc;
+        size_t iptc_bytes;
         n = resource_bytes(data, bytes, at, &number);
         if (n == 0)
             break;
-        if (number == THUMBNAIL || number == THUMBNAIL_BGR)
+        if (is_thumbnail(number) || (iptc_goes && iptc_find(data + at, n, &iptc, &iptc_bytes)))
             continue;
         memmove(data + to, data + at, n);
         to += n;
     }
+    *damaged_at = at;
+    return to;
+}
+
+size_t photoshop_remove_thumbnails(uint8_t *data, size_t bytes)
+{
+    size_t at;
+    const size_t to = keep(data, bytes, false, &at);
     memmove(data + to, data + at, bytes - at); /* damaged: as it is */
     return to + bytes - at;
+}
+
+static bool has_thumbnail(const uint8_t *data, size_t bytes)
+{
+    for (size_t at = 0, n; at < bytes; at += n) {
+        unsigned number = 0;
+        n = resource_bytes(data, bytes, at, &number);
+        if (n == 0 || is_thumbnail(number))
+            return n > 0;
+    }
+    return false;
+}
+
+/* A list that another part of the file has as well is added once. */
+static ImgstatResult add_others(const MetadataItem *others, Metadata *out, Warnings *warnings,
+                                ImgstatError *err)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        const MetadataItem *const item = &out->item[i];
+        if (item->kind == METADATA_PHOTOSHOP &&
+            (item->bytes != others->bytes || memcmp(item->data, others->data, item->bytes)))
+            warnings_report(warnings,
+                            "has two lists of Photoshop's image resources; one is left out");
+    }
+    return metadata_add(out, others, err);
+}
+
+ImgstatResult photoshop_read(uint8_t *data, size_t bytes, Metadata *out, Warnings *warnings,
+                             ImgstatError *err)
+{
+    const uint8_t *iptc;
+    size_t n = 0, end;
+    if (iptc_find(data, bytes, &iptc, &n)) {
+        const MetadataItem item = {
+            .kind = METADATA_IPTC, .data = (uint8_t *)(uintptr_t)iptc, .bytes = n};
+        IMGSTAT_TRY(metadata_add(out, &item, err));
+    }
+    if (!photoshop_is_list(data, bytes))
+        return IMGSTAT_OK;
+    if (has_thumbnail(data, bytes))
+        warnings_report(warnings, "its Photoshop thumbnail is left out: it shows the old contrast");
+    const MetadataItem others = {
+        .kind = METADATA_PHOTOSHOP, .data = data, .bytes = keep(data, bytes, true, &end)};
+    if (end < bytes)
+        warnings_report(warnings,
+                        "its Photoshop image resources are damaged and left out from "
+                        "byte %zu of %zu on",
+                        end, bytes);
+    return others.bytes > 0 ? add_others(&others, out, warnings, err) : IMGSTAT_OK;
 }

@@ -3,10 +3,18 @@
 #ifndef IMGSTAT_CODEC_PHOTOSHOP_H
 #define IMGSTAT_CODEC_PHOTOSHOP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "codec/metadata.h"
+#include "codec/warnings.h"
+
+/* Returns whether bytes begin as such resources do. */
+bool photoshop_is_list(const uint8_t *data, size_t bytes);
 
 /* Removes thumbnails from resources; what is damaged stays. Returns how many bytes are left. */
 size_t photoshop_remove_thumbnails(uint8_t *data, size_t bytes);
+
+/* Adds the IPTC data of resources, or that the bytes are, and the other resources in a list of
+ * their own. Thumbnails and what is damaged are left out, with a warning. Changes the bytes. */
+ImgstatResult photoshop_read(uint8_t *data, size_t bytes, Metadata *out, Warnings *warnings,
+                             ImgstatError *err);
 
 #endif

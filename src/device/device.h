@@ -126,4 +126,17 @@ struct ImgstatDevice {
 
 extern const DeviceOps cpu_device_ops;
 
+enum { DEVICES_MOST = 64, DEVICE_NAME_BYTES = sizeof(((ImgstatDeviceInfo *)0)->name) };
+
+/* Names of single devices. */
+typedef struct DeviceNames {
+    char name[DEVICES_MOST][DEVICE_NAME_BYTES];
+    size_t n; /* > 0 */
+} DeviceNames;
+
+/* Reads "cpu", "cuda", "cuda:N", a list such as "cuda:0,1" or "cuda:all". Fails with
+ * IMGSTAT_ERR_ARG if it is none of them, and with IMGSTAT_ERR_DEVICE if a device of a list is not
+ * here; a single device may still be absent. */
+ImgstatResult device_names_read(const char *text, DeviceNames *out, ImgstatError *err);
+
 #endif

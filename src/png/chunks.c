@@ -180,6 +180,17 @@ static bool is_wanted(Copy *copy, const PngChunk *chunk)
     return rule->many || !is_second(copy, rule);
 }
 
+/* Chunks that describe values of samples go in silence, those of animations with a warning. */
+static void note_left_out(Copy *copy, const PngChunk *chunk)
+{
+    static const char silent[] = "tRNS sBIT bKGD hIST acTL fcTL fdAT";
+    if ((chunk->type[0] & 0x20) && !strstr(silent, chunk->type))
+        warnings_report(copy->warnings,
+                        "its %s chunk is left out: it may not hold for other samples, or is "
+                        "damaged, misplaced or doubled",
+                        chunk->type);
+}
+
 static void note_animation(Copy *copy, const PngChunk *chunk)
 {
     if (strcmp(chunk->type, "acTL") == 0)
@@ -218,15 +229,15 @@ static ImgstatResult copy_chunk(Copy *copy, PngSink *sink, const PngChunk *chunk
 {
     size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
     uint8_t *data = load_chunk(copy->source, chunk);
-    bool removed = false;
+    const char *removed = NULL;
     ImgstatResult res = IMGSTAT_OK;
     if (data && copy->mapped && strcmp(chunk->type, "eXIf") == 0)
         bytes = remove_thumbnail(copy, data, bytes);
     else if (data && copy->mapped)
         res = raw_profile_remove_thumbnails(chunk->type, &data, &bytes, &removed, err);
     if (removed)
-        warnings_report(copy->warnings,
-                        "its Photoshop thumbnail is left out: it shows the old contrast");
+        warnings_report(copy->warnings, "its %s thumbnail is left out: it shows the old contrast",
+                        removed);
     if (res != IMGSTAT_OK || (removed && !data))
         return res;
     if (!data) {
@@ -268,6 +279,8 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
             copy.pixels_passed = true;
         } else if (is_wanted(&copy, &chunk)) {
             IMGSTAT_TRY(copy_chunk(&copy, sink, &chunk, tail, tail_bytes, err));
+        } else {
+            note_left_out(&copy, &chunk);
         }
     }
     return IMGSTAT_OK;

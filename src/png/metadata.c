@@ -17,33 +17,16 @@ static const char xmp_keyword[] = "XML:com.adobe.xmp";
 
 enum { MAX_CHUNK = 64 << 20, KEYWORD_BYTES = 79 };
 
-/* Adds an item; IPTC data are in a text. */
-static ImgstatResult add_text(Metadata *out, const MetadataItem *item, ImgstatError *err)
-{
-    return item->kind == METADATA_IPTC
-               ? raw_profile_read(out, (const char *)item->data, item->bytes, err)
-               : metadata_add(out, item, err);
-}
-
-/* Adds an item whose data are deflated. */
-static ImgstatResult add_inflated(Metadata *out, MetadataItem item, const uint8_t *from, size_t n,
-                                  ImgstatError *err)
-{
-    item.data = raw_profile_inflate(from, n, &item.bytes);
-    if (!item.data)
-        return IMGSTAT_OK;
-    const ImgstatResult res = add_text(out, &item, err);
-    free(item.data);
-    return res;
-}
-
 static ImgstatResult read_profile(Metadata *out, const uint8_t *data, size_t n, ImgstatError *err)
 {
     const uint8_t *const end = memchr(data, 0, n);
     if (!end || (size_t)(end - data) + 2 >= n)
         return IMGSTAT_OK;
-    return add_inflated(out, (MetadataItem){.kind = METADATA_PROFILE}, end + 2,
-                        n - (size_t)(end - data) - 2, err);
+    MetadataItem item = {.kind = METADATA_PROFILE};
+    item.data = raw_profile_inflate(end + 2, n - (size_t)(end - data) - 2, &item.bytes);
+    const ImgstatResult res = item.data ? metadata_add(out, &item, err) : IMGSTAT_OK;
+    free(item.data);
+    return res;
 }
 
 static ImgstatResult read_time(Metadata *out, const uint8_t *data, ImgstatError *err)
@@ -64,9 +47,6 @@ static bool kind_of_text(const char *keyword, bool international, MetadataItem *
     item->kind = METADATA_XMP;
     if (international && strcmp(keyword, xmp_keyword) == 0)
         return true;
-    item->kind = METADATA_IPTC;
-    if (strcmp(keyword, RAW_PROFILE_IPTC) == 0)
-        return true;
     item->kind = METADATA_TEXT;
     for (unsigned i = 0; i < TEXT_KINDS; i++) {
         item->keyword = (MetadataText)i;
@@ -76,47 +56,31 @@ static bool kind_of_text(const char *keyword, bool international, MetadataItem *
     return false;
 }
 
-/* tEXt, zTXt and iTXt: keyword, then flags and other names, then text, deflated or not. */
+/* tEXt, zTXt and iTXt */
 static ImgstatResult read_text(Metadata *out, const char *type, const uint8_t *data, size_t n,
-                               ImgstatError *err)
+                               Warnings *warnings, ImgstatError *err)
 {
-    const uint8_t *const end = data + n;
-    const uint8_t *at = memchr(data, 0, n < KEYWORD_BYTES + 1 ? n : KEYWORD_BYTES + 1);
+    const char *const keyword = (const char *)data;
     const bool international = type[0] == 'i';
     MetadataItem item = {.latin1 = !international};
-    if (!at || !kind_of_text((const char *)data, international, &item))
+    if (!memchr(data, 0, n < KEYWORD_BYTES + 1 ? n : KEYWORD_BYTES + 1))
         return IMGSTAT_OK;
-    at++;
-    bool deflated = type[0] == 'z';
-    if (deflated && at < end)
-        at++;
-    if (international) {
-        if (end - at < 2)
-            return IMGSTAT_OK;
-        deflated = at[0] == 1;
-        at += 2;
-        for (int i = 0; i < 2 && at; i++) {
-            at = memchr(at, 0, (size_t)(end - at));
-            at = at ? at + 1 : NULL;
-        }
-    }
-    if (!at || metadata_has(out, item.kind, item.keyword))
+    const bool is_profile = raw_profile_is(keyword);
+    if (!is_profile && (!kind_of_text(keyword, international, &item) ||
+                        metadata_has(out, item.kind, item.keyword)))
         return IMGSTAT_OK;
-    if (deflated)
-        return add_inflated(out, item, at, (size_t)(end - at), err);
-    item.bytes = (size_t)(end - at);
-    uint8_t *const text = malloc(item.bytes + 1);
+    char *const text = png_text_load(type, data, n, &item.bytes);
     if (!text)
-        return error_memory(err, item.bytes + 1, "text");
-    memcpy(text, at, item.bytes);
-    item.data = text;
-    const ImgstatResult res = add_text(out, &item, err);
+        return IMGSTAT_OK;
+    item.data = (uint8_t *)text;
+    const ImgstatResult res = is_profile ? raw_profile_read(out, text, item.bytes, warnings, err)
+                                         : metadata_add(out, &item, err);
     free(text);
     return res;
 }
 
 static ImgstatResult read_chunk(Metadata *out, const PngChunk *chunk, uint8_t *data,
-                                ImgstatError *err)
+                                Warnings *warnings, ImgstatError *err)
 {
     const MetadataItem exif = {.kind = METADATA_EXIF, .data = data, .bytes = chunk->bytes};
     if (strcmp(chunk->type, "eXIf") == 0)
@@ -126,7 +90,7 @@ static ImgstatResult read_chunk(Metadata *out, const PngChunk *chunk, uint8_t *d
     if (strcmp(chunk->type, "tIME") == 0)
         return chunk->bytes == 7 ? read_time(out, data, err) : IMGSTAT_OK;
     if (strcmp(chunk->type, "pHYs") != 0)
-        return read_text(out, chunk->type, data, chunk->bytes, err);
+        return read_text(out, chunk->type, data, chunk->bytes, warnings, err);
     if (chunk->bytes != 9)
         return IMGSTAT_OK;
     const MetadataItem resolution = {.kind = METADATA_RESOLUTION,
@@ -136,17 +100,57 @@ static ImgstatResult read_chunk(Metadata *out, const PngChunk *chunk, uint8_t *d
     return metadata_add(out, &resolution, err);
 }
 
+/* What only PNG has a place for, named in one warning. */
+typedef struct Lost {
+    char names[240];
+    size_t n;
+} Lost;
+
+static void add_lost(Lost *lost, const char *name, size_t bytes)
+{
+    const size_t left = sizeof lost->names - lost->n;
+    const int n =
+        snprintf(lost->names + lost->n, left, "%s%.*s", lost->n > 0 ? ", " : "", (int)bytes, name);
+    if (n > 0 && (size_t)n < left)
+        lost->n += (size_t)n;
+    else /* the first of many */
+        lost->names[lost->n] = '\0';
+}
+
+/* Chunks of samples, those that describe values of samples, and animations, which have a warning of
+ * their own. */
+static bool says_nothing_else(const char *type)
+{
+    static const char types[] = "tRNS sBIT bKGD hIST acTL fcTL fdAT";
+    return !(type[0] & 0x20) || strstr(types, type);
+}
+
+/* Notes a text that other formats have no place for. */
+static void note_text(Lost *lost, const char *type, const uint8_t *data, size_t n)
+{
+    MetadataItem item;
+    const size_t most = n < KEYWORD_BYTES + 1 ? n : KEYWORD_BYTES + 1;
+    const uint8_t *const end = memchr(data, 0, most);
+    if (end && !raw_profile_is((const char *)data) &&
+        !kind_of_text((const char *)data, type[0] == 'i', &item))
+        add_lost(lost, (const char *)data, (size_t)(end - data));
+}
+
 ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings, ImgstatError *err)
 {
     static const char types[] = "iCCP pHYs tIME tEXt zTXt iTXt eXIf";
+    Lost lost = {.n = 0};
     const Source *const source = base->source;
     uint64_t at = PNG_SIGNATURE_BYTES;
     PngChunk chunk;
     ImgstatResult res = IMGSTAT_OK;
     while (res == IMGSTAT_OK && png_chunk_next(source, &at, &chunk)) {
         size_t got = 0;
-        if (!strstr(types, chunk.type))
+        if (!strstr(types, chunk.type)) {
+            if (!says_nothing_else(chunk.type))
+                add_lost(&lost, chunk.type, 4);
             continue;
+        }
         if (chunk.bytes > MAX_CHUNK) {
             warnings_report(warnings, "its %s chunk is very large and is left out", chunk.type);
             continue;
@@ -155,10 +159,18 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
         if (!data)
             return error_memory(err, chunk.bytes, "metadata");
         if (source_read(source, chunk.at, data, chunk.bytes, &got, NULL) == IMGSTAT_OK &&
-            got == chunk.bytes)
-            res = read_chunk(out, &chunk, data, err);
+            got == chunk.bytes) {
+            res = read_chunk(out, &chunk, data, warnings, err);
+            if (strcmp(chunk.type + 1, "EXt") == 0 || strcmp(chunk.type + 1, "TXt") == 0)
+                note_text(&lost, chunk.type, data, chunk.bytes);
+        }
         free(data);
     }
+    if (lost.n > 0)
+        warnings_report(warnings,
+                        "only PNG has a place for these of its chunks and texts, left "
+                        "out: %s",
+                        lost.names);
     return res;
 }
 
@@ -261,6 +273,7 @@ static ImgstatResult write_item(PngSink *sink, const MetadataItem *item, const P
     case METADATA_XMP:
         return write_text(sink, xmp_keyword, item, err);
     case METADATA_IPTC:
+    case METADATA_PHOTOSHOP:
         return raw_profile_write(sink, item, err);
     case METADATA_TEXT:
         return write_text(sink, metadata_keyword(item->keyword), item, err);

@@ -4,6 +4,7 @@
 #include "png/raw_profile.h"
 
 #include "base/compiler.h"
+#include "codec/exif.h"
 #include "codec/iptc.h"
 #include "codec/photoshop.h"
 
@@ -16,7 +17,7 @@ uint8_t *raw_profile_inflate(const uint8_t *from, size_t n, size_t *bytes)
 {
     enum { MAX_INFLATED = 64 << 20 };
     for (size_t room = 16 * n + 4096; room <= MAX_INFLATED; room *= 4) {
-        uint8_t *const to = malloc(room);
+        uint8_t *const to = malloc(room + 1); /* and a NUL */
         uLongf got = (uLongf)room;
         if (!to)
             return NULL;
@@ -30,6 +31,33 @@ uint8_t *raw_profile_inflate(const uint8_t *from, size_t n, size_t *bytes)
             return NULL;
     }
     return NULL;
+}
+
+char *png_text_load(const char *type, const uint8_t *data, size_t n, size_t *bytes)
+{
+    const uint8_t *const end = data + n;
+    const uint8_t *at = memchr(data, 0, n);
+    bool deflated = type[0] == 'z';
+    if (!at || (deflated && end - at < 2) || (type[0] == 'i' && end - at < 3))
+        return NULL;
+    at += deflated ? 2 : 1; /* behind the keyword, and the method */
+    if (type[0] == 'i') {
+        deflated = at[0] == 1;
+        at += 2;
+        for (int i = 0; i < 2 && at; i++) { /* a language, and the keyword in it */
+            at = memchr(at, 0, (size_t)(end - at));
+            at = at ? at + 1 : NULL;
+        }
+    }
+    if (!at)
+        return NULL;
+    *bytes = (size_t)(end - at);
+    uint8_t *const text = deflated ? raw_profile_inflate(at, *bytes, bytes) : malloc(*bytes + 1);
+    if (text && !deflated)
+        memcpy(text, at, *bytes);
+    if (text)
+        text[*bytes] = 0;
+    return (char *)text;
 }
 
 enum { LINE_BYTES = 36 }; /* that a line of digits stands for */
@@ -85,17 +113,50 @@ static uint8_t *read_text(const char *text, size_t bytes, size_t *size)
     return NULL;
 }
 
-ImgstatResult raw_profile_read(Metadata *out, const char *text, size_t bytes, ImgstatError *err)
+/* Each keyword, and the first line of what ExifTool writes for it. */
+static const struct {
+    const char *keyword, *name;
+} kinds[] = {{"Raw profile type iptc", "IPTC"},
+             {"Raw profile type 8bim", "8BIM"},
+             {"Raw profile type exif", "EXIF"},
+             {"Raw profile type APP1", "EXIF"}};
+enum { KIND_IPTC, KIND_8BIM };
+
+static const char exif_head[] = "Exif\0"; /* with its NUL two of them */
+
+static bool is_exif(const uint8_t *data, size_t bytes)
 {
-    size_t size = 0, n = 0;
-    const uint8_t *iptc;
+    return bytes > sizeof exif_head && memcmp(data, exif_head, sizeof exif_head) == 0;
+}
+
+/* Returns which of the kinds a keyword is; ARRAY_LEN(kinds): none. */
+static size_t kind_of(const char *keyword)
+{
+    size_t k = 0;
+    while (k < ARRAY_LEN(kinds) && strcmp(keyword, kinds[k].keyword) != 0)
+        k++;
+    return k;
+}
+
+bool raw_profile_is(const char *keyword)
+{
+    return kind_of(keyword) < ARRAY_LEN(kinds);
+}
+
+ImgstatResult raw_profile_read(Metadata *out, const char *text, size_t bytes, Warnings *warnings,
+                               ImgstatError *err)
+{
+    size_t size = 0;
     uint8_t *const data = read_text(text, bytes, &size);
     ImgstatResult res = IMGSTAT_OK;
-    if (data && iptc_find(data, size, &iptc, &n))
-        res = metadata_add(
-            out,
-            &(MetadataItem){.kind = METADATA_IPTC, .data = (uint8_t *)(uintptr_t)iptc, .bytes = n},
-            err);
+    if (data && is_exif(data, size))
+        res = metadata_add(out,
+                           &(MetadataItem){.kind = METADATA_EXIF,
+                                           .data = data + sizeof exif_head,
+                                           .bytes = size - sizeof exif_head},
+                           err);
+    else if (data && size > 0 && (data[0] == IPTC_MARKER || photoshop_is_list(data, size)))
+        res = photoshop_read(data, size, out, warnings, err);
     free(data);
     return res;
 }
@@ -136,52 +197,60 @@ static uint8_t *make_chunk(const char *keyword, const char *name, const uint8_t 
 
 ImgstatResult raw_profile_write(PngSink *sink, const MetadataItem *item, ImgstatError *err)
 {
-    const size_t size = IPTC_HEAD_BYTES + item->bytes + (item->bytes & 1);
+    const bool is_iptc = item->kind == METADATA_IPTC;
+    const size_t head = is_iptc ? IPTC_HEAD_BYTES : 0,
+                 size = head + item->bytes + (item->bytes & 1);
+    const size_t k = is_iptc ? KIND_IPTC : KIND_8BIM;
     uint8_t *const raw = calloc(1, size);
     size_t bytes = 0;
-    if (raw) {
+    if (raw && is_iptc)
         iptc_head_fill(raw, item->bytes);
-        memcpy(raw + IPTC_HEAD_BYTES, item->data, item->bytes);
-    }
-    uint8_t *const chunk = raw ? make_chunk(RAW_PROFILE_IPTC, "IPTC", raw, size, &bytes) : NULL;
+    if (raw)
+        memcpy(raw + head, item->data, item->bytes);
+    uint8_t *const chunk =
+        raw ? make_chunk(kinds[k].keyword, kinds[k].name, raw, size, &bytes) : NULL;
     free(raw);
     if (!chunk)
-        return error_memory(err, size, "IPTC data");
+        return error_memory(err, size, "image resources");
     const ImgstatResult res =
         png_chunk_write(sink, "zTXt", chunk + PNG_CHUNK_HEAD, bytes - PNG_CHUNK_FRAME, err);
     free(chunk);
     return res;
 }
 
-ImgstatResult raw_profile_remove_thumbnails(const char *type, uint8_t **chunk, size_t *bytes,
-                                            bool *removed, ImgstatError *err)
+/* Removes thumbnails from what a text stands for. Returns how many bytes are left. */
+static size_t remove_thumbnails(uint8_t *data, size_t size, const char **removed)
 {
-    static const struct {
-        const char *keyword, *name;
-    } kinds[] = {{RAW_PROFILE_IPTC, "IPTC"}, {"Raw profile type 8bim", "8BIM"}};
-    const char *const keyword = (const char *)*chunk + PNG_CHUNK_HEAD;
+    const size_t head = sizeof exif_head;
+    size_t left = size;
+    if (photoshop_is_list(data, size)) {
+        left = photoshop_remove_thumbnails(data, size);
+        *removed = left < size ? "Photoshop" : NULL;
+    } else if (is_exif(data, size) && exif_has_thumbnail(data + head, size - head)) {
+        left = head + exif_remove_thumbnail(data + head, size - head);
+        *removed = "EXIF";
+    }
+    return left;
+}
+
+ImgstatResult raw_profile_remove_thumbnails(const char *type, uint8_t **chunk, size_t *bytes,
+                                            const char **removed, ImgstatError *err)
+{
+    const uint8_t *const body = *chunk + PNG_CHUNK_HEAD;
     const size_t n = *bytes - PNG_CHUNK_FRAME;
-    const bool deflated = strcmp(type, "zTXt") == 0;
-    size_t k = 0, size = 0, text_bytes = 0;
-    *removed = false;
-    while (k < ARRAY_LEN(kinds) &&
-           (n < strlen(kinds[k].keyword) + 2 ||
-            memcmp(keyword, kinds[k].keyword, strlen(kinds[k].keyword) + 1)))
-        k++;
-    if (k == ARRAY_LEN(kinds) || (!deflated && strcmp(type, "tEXt") != 0))
+    size_t size = 0, text_bytes = 0;
+    *removed = NULL;
+    if (strcmp(type + 1, "EXt") != 0 && strcmp(type + 1, "TXt") != 0)
         return IMGSTAT_OK;
-    const size_t head = strlen(kinds[k].keyword) + 1 + deflated;
-    uint8_t *const inflated =
-        deflated ? raw_profile_inflate((const uint8_t *)keyword + head, n - head, &text_bytes)
-                 : NULL;
-    const char *const text = deflated ? (const char *)inflated : keyword + head;
-    uint8_t *const data = text ? read_text(text, deflated ? text_bytes : n - head, &size) : NULL;
-    free(inflated);
-    const size_t left = data && size >= 4 && memcmp(data, "8BIM", 4) == 0
-                            ? photoshop_remove_thumbnails(data, size)
-                            : size;
+    const size_t k = memchr(body, 0, n) ? kind_of((const char *)body) : ARRAY_LEN(kinds);
+    if (k == ARRAY_LEN(kinds))
+        return IMGSTAT_OK;
+    char *const text = png_text_load(type, body, n, &text_bytes);
+    uint8_t *const data = text ? read_text(text, text_bytes, &size) : NULL;
+    const size_t left = data ? remove_thumbnails(data, size, removed) : 0;
     ImgstatResult res = IMGSTAT_OK;
-    if (left < size) {
+    free(text);
+    if (*removed) {
         size_t made_bytes = 0;
         uint8_t *const made =
             left > 0 ? make_chunk(kinds[k].keyword, kinds[k].name, data, left, &made_bytes) : NULL;
@@ -190,7 +259,6 @@ ImgstatResult raw_profile_remove_thumbnails(const char *type, uint8_t **chunk, s
         free(*chunk);
         *chunk = made;
         *bytes = made_bytes;
-        *removed = true;
     }
     free(data);
     return res;

@@ -70,18 +70,17 @@ static ImgstatResult copy_payload(CogWriter *w, const TiffTag *tag, ImgstatError
     return IMGSTAT_OK;
 }
 
+/* A directory being written. page: NULL for EXIF data and the like. */
+typedef struct CogDirectory {
+    CogWriter *w;
+    const CogPage *page;
+} CogDirectory;
+
 /* Places of tiles, as wide as the file has them. */
-static ImgstatResult put_offsets(CogWriter *w, const CogPage *page, uint8_t *entry,
-                                 ImgstatError *err)
+static ImgstatResult put_offsets(CogWriter *w, const CogPage *page, ImgstatError *err)
 {
     const unsigned width = w->big ? 8 : 4;
     uint8_t value[8];
-    store_number(entry + 2, w->big ? TIFF_LONG8 : TIFF_LONG, 2, w->from->big_endian);
-    if (page->n == 1) {
-        store_number(entry + 4 + width, page->offsets[0], width, w->from->big_endian);
-        return IMGSTAT_OK;
-    }
-    store_number(entry + 4 + width, w->at, width, w->from->big_endian);
     for (size_t i = 0; i < page->n && !w->measures; i++) {
         store_number(value, page->offsets[i], width, w->from->big_endian);
         IMGSTAT_TRY(put(w, w->at + i * width, value, width, err));
@@ -90,48 +89,53 @@ static ImgstatResult put_offsets(CogWriter *w, const CogPage *page, uint8_t *ent
     return IMGSTAT_OK;
 }
 
-/* Writes a directory, and what its fields point to behind it. page: NULL for EXIF data and the
- * like. *link: where the place of the next one belongs. */
-static ImgstatResult put_directory(CogWriter *w, const TiffTags *tags, const CogPage *page,
+static ImgstatResult put_directory(CogWriter *w, TiffTags *tags, const CogPage *page,
+                                   uint64_t *link, ImgstatError *err);
+
+/* TiffPlaceValue: values lie behind the directory. */
+static ImgstatResult put_value(void *context, TiffTag *tag, uint8_t *to, ImgstatError *err)
+{
+    const CogDirectory *const directory = context;
+    CogWriter *const w = directory->w;
+    const CogPage *const page = directory->page;
+    const unsigned width = w->big ? 8 : 4;
+    const bool is_offsets = page && tag->tag == TIFFTAG_TILEOFFSETS;
+    uint64_t link = 0;
+    if (is_offsets)
+        tag->type = w->big ? TIFF_LONG8 : TIFF_LONG;
+    if (is_offsets && page->n == 1) {
+        store_number(to, page->offsets[0], width, w->from->big_endian);
+        return IMGSTAT_OK;
+    }
+    if (!is_offsets && !tag->sub && tag->bytes <= width) {
+        memcpy(to, tag->value, (size_t)tag->bytes);
+        return IMGSTAT_OK;
+    }
+    w->at += w->at & 1;
+    store_number(to, w->at, width, w->from->big_endian);
+    if (is_offsets)
+        return put_offsets(w, page, err);
+    if (tag->sub)
+        return put_directory(w, tag->sub, NULL, &link, err);
+    if (tag->bytes > sizeof tag->value)
+        return copy_payload(w, tag, err);
+    const uint64_t at = w->at;
+    w->at += tag->bytes;
+    return put(w, at, tag->value, (size_t)tag->bytes, err);
+}
+
+/* *link: where the place of the next directory belongs. */
+static ImgstatResult put_directory(CogWriter *w, TiffTags *tags, const CogPage *page,
                                    uint64_t *link, ImgstatError *err)
 {
-    const unsigned count_bytes = w->big ? 8 : 2, entry_bytes = w->big ? 20 : 12;
-    const unsigned width = w->big ? 8 : 4;
-    const size_t bytes = count_bytes + tags->n * entry_bytes + width;
-    uint8_t *const table = calloc(1, bytes);
+    CogDirectory directory = {w, page};
     const uint64_t at = w->at;
-    ImgstatResult res = table ? IMGSTAT_OK : error_memory(err, bytes, "a TIFF directory");
-    if (table)
-        store_number(table, tags->n, count_bytes, w->from->big_endian);
+    const size_t bytes = tiff_directory_bytes(tags, w->big);
+    uint8_t *table = NULL;
     w->at += bytes;
-    *link = at + bytes - width;
-    for (size_t i = 0; i < tags->n && res == IMGSTAT_OK; i++) {
-        const TiffTag *const tag = &tags->tag[i];
-        uint8_t *const entry = table + count_bytes + i * entry_bytes;
-        uint64_t sub_link = 0;
-        store_number(entry, tag->tag, 2, w->from->big_endian);
-        store_number(entry + 2, tag->sub && w->big ? TIFF_LONG8 : tag->type, 2,
-                     w->from->big_endian);
-        store_number(entry + 4, tag->count, width, w->from->big_endian);
-        w->at += tag->sub || tag->bytes > width ? w->at & 1 : 0;
-        if (page && tag->tag == TIFFTAG_TILEOFFSETS) {
-            w->at += w->at & 1;
-            res = put_offsets(w, page, entry, err);
-        } else if (tag->sub) {
-            store_number(entry + 4 + width, w->at, width, w->from->big_endian);
-            res = put_directory(w, tag->sub, NULL, &sub_link, err);
-        } else if (tag->bytes <= width) {
-            memcpy(entry + 4 + width, tag->value, (size_t)tag->bytes);
-        } else {
-            store_number(entry + 4 + width, w->at, width, w->from->big_endian);
-            if (tag->bytes > sizeof tag->value) {
-                res = copy_payload(w, tag, err);
-            } else {
-                res = put(w, w->at, tag->value, (size_t)tag->bytes, err);
-                w->at += tag->bytes;
-            }
-        }
-    }
+    *link = at + bytes - (w->big ? 8 : 4);
+    ImgstatResult res =
+        tiff_directory_fill(tags, w->big, w->from->big_endian, put_value, &directory, &table, err);
     if (res == IMGSTAT_OK)
         res = put(w, at, table, bytes, err);
     free(table);

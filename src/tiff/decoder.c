@@ -89,22 +89,32 @@ static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
 static ImgstatResult place_plane(TiffDecoder *td, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
+    Salvage *const salvage = &td->base.salvage;
     const uint32_t plane = td->base.list.entry[td->base.page.page].plane;
     const uint64_t first = TIFFGetStrileOffset(td->handle.tif, 0), directory = tiff_page_at(td);
     const uint64_t most = directory > first ? directory : td->base.source->bytes;
-    uint64_t bytes = 0, end = 0;
+    uint64_t bytes = 0, begin = 0, end = 0;
     td->plane_at = 0;
+    td->pixels_end = UINT64_MAX;
     if (plane == 0)
         return IMGSTAT_OK;
     if (layout->tiled || layout->converted || layout->compression != COMPRESSION_NONE)
         return decoder_changed(&td->base, err);
-    if (__builtin_mul_overflow((uint64_t)layout->row_bytes * layout->planes,
-                               (uint64_t)td->base.page.height, &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)plane, &td->plane_at) ||
-        __builtin_add_overflow(bytes, td->plane_at, &end) ||
-        __builtin_add_overflow(end, first, &end) || end > most)
+    const bool fits = !__builtin_mul_overflow((uint64_t)layout->row_bytes * layout->planes,
+                                              (uint64_t)td->base.page.height, &bytes) &&
+                      !__builtin_mul_overflow(bytes, (uint64_t)plane, &td->plane_at) &&
+                      !__builtin_add_overflow(td->plane_at, first, &begin) &&
+                      !__builtin_add_overflow(bytes, begin, &end);
+    if (fits && end <= most)
+        return IMGSTAT_OK;
+    if (!td->base.how.salvage)
         return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name,
                           "plane %u of %u ends early", plane, td->base.list.chain);
+    td->pixels_end = fits ? most : 0;
+    if (!fits || begin >= most)
+        salvage->lost_from = 0;
+    else if (layout->planes == 1)
+        salvage->lost_from = (uint32_t)((most - begin) / layout->row_bytes);
     return IMGSTAT_OK;
 }
 
@@ -198,7 +208,7 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
     td->band_at = UINT32_MAX;
     bool has_axes = false;
     ImgstatResult res =
-        tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, &has_axes, err);
+        tiff_pages_find(source, how, &td->base.warnings, &td->base.list, &has_axes, err);
     if (res == IMGSTAT_OK && has_axes)
         res = tiff_axes_find(source, &td->base.list, &td->base.warnings, &td->axes, err);
     if (res != IMGSTAT_OK) {

@@ -39,6 +39,7 @@ typedef struct TiffDecoder {
     bool offsets_truncated; /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
     uint64_t plane_at;    /* how far behind the strips of the directory the page's own lie */
+    uint64_t pixels_end;  /* no sample lies behind it */
     char **names;         /* of channels: the array and, behind it, the text */
     void *band_names;     /* those of the text that come from GDAL's metadata */
     uint8_t *map8;        /* palette: three bytes per index, or NULL */

@@ -84,6 +84,7 @@ typedef struct Walk {
     const Source *source;
     Warnings *warnings;
     uint32_t max_pages;
+    bool salvage; /* planes that the file ends before count */
     TiffKind kind;
     OffsetSet seen;
     PageList *list;
@@ -269,6 +270,7 @@ static uint64_t plane_bytes(const Walk *walk, uint64_t *first)
     enum { MOST_STRIPS = 1 << 20 };
     const Source *const source = walk->source;
     const TiffField *const field = walk->first.field;
+    const uint64_t most = walk->salvage ? INT64_MAX : source->bytes;
     uint64_t value[TIFF_FIELDS];
     for (unsigned f = 0; f < TIFF_FIELD_TEXT; f++)
         value[f] = tiff_field_value(source, &walk->kind, &field[f], 0);
@@ -288,7 +290,7 @@ static uint64_t plane_bytes(const Walk *walk, uint64_t *first)
                               : height;
     const uint64_t down = (height + rows - 1) / rows;
     *first = value[TIFF_FIELD_STRIPS];
-    if (row > source->bytes / height || row * height > source->bytes / n_apart ||
+    if (row > most / height || row * height > most / n_apart ||
         down * n_apart != field[TIFF_FIELD_STRIPS].count || down * n_apart > MOST_STRIPS ||
         *first > source->bytes)
         return 0;
@@ -311,7 +313,9 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
         return IMGSTAT_OK;
     const uint64_t bytes = plane_bytes(walk, &first);
     const uint64_t at = list->entry[0].at, most = at > first ? at : walk->source->bytes;
-    if (bytes == 0 || (most - first) / bytes < 2) {
+    const bool holds_one = bytes == 0 || (most - first) / bytes < 2;
+    const bool is_cut = at < first && most - first != bytes; /* in its first or second plane */
+    if (bytes == 0 || (holds_one && !is_cut)) {
         warnings_report(walk->warnings, "its description counts %llu images, but it holds one",
                         (unsigned long long)n);
         return IMGSTAT_OK;
@@ -333,11 +337,14 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
+ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warnings *warnings,
                               PageList *out, bool *has_axes, ImgstatError *err)
 {
-    Walk walk = {
-        .source = source, .warnings = warnings, .max_pages = limits->max_pages, .list = out};
+    Walk walk = {.source = source,
+                 .warnings = warnings,
+                 .max_pages = how->limits.max_pages,
+                 .salvage = how->salvage,
+                 .list = out};
     uint64_t first = 0;
     *out = (PageList){.n = 0};
     ImgstatResult res = read_header(source, &walk.kind, &first, err);

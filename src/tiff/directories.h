@@ -19,9 +19,9 @@ typedef struct TiffFacts {
 
 /* ---- tiff/directories.c ---- */
 
-/* Finds all pages of a file. The caller releases the list. *has_axes: texts of the first page may
- * declare axes. */
-ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
+/* Finds all pages of a file. The caller releases the list. how: its limits, and whether planes that
+ * the file ends before count. *has_axes: texts of the first page may declare axes. */
+ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warnings *warnings,
                               PageList *out, bool *has_axes, ImgstatError *err);
 
 /* ---- tiff/page_axes.c ---- */

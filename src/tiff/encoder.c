@@ -441,10 +441,8 @@ static ImgstatResult finish(Encoder *base, ImgstatError *err)
         return tiff_tags_finish(&te->file, err);
     for (size_t i = 0; i < te->n_cog; i++)
         tiles = tiles && te->cog[i].is_tiled && !te->cog[i].tags->parent;
-    if (tiles) {
-        tiff_tags_sort(&te->file);
+    if (tiles)
         return tiff_cog_write(&te->file, te->cog, te->n_cog, base->output, err);
-    }
     warnings_report(base->warnings, "the order of a cloud optimized GeoTIFF is lost: not all of "
                                     "its pages are tiles in the chain of directories");
     IMGSTAT_TRY(tiff_tags_finish(&te->file, err));

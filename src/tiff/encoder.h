@@ -99,12 +99,22 @@ bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
 /* Returns where the file ends once all directories are written, or some bytes behind that. */
 uint64_t tiff_file_end(const TiffFile *file);
 
-/* Puts the fields of all directories into their order. */
-void tiff_tags_sort(TiffFile *file);
-
 /* Fills in a header, without the place of the first directory. Returns where that belongs: behind
  * it the header ends. */
 unsigned tiff_header_fill(uint8_t head[TIFF_HEADER_BYTES], bool big_endian, bool big);
+
+/* Returns the bytes of a directory, without what its fields point to. */
+size_t tiff_directory_bytes(const TiffTags *tags, bool big);
+
+/* Fills in the 4 or 8 bytes of a field that hold its value or say where it is, and writes it there.
+ * May set the field's type. */
+typedef ImgstatResult (*TiffPlaceValue)(void *context, TiffTag *tag, uint8_t *to,
+                                        ImgstatError *err);
+
+/* Makes a directory, its fields in order, without the place of the next one. *out: malloc's, or
+ * NULL; freed by the caller, whatever the result. */
+ImgstatResult tiff_directory_fill(TiffTags *tags, bool big, bool big_endian, TiffPlaceValue place,
+                                  void *context, uint8_t **out, ImgstatError *err);
 
 /* Writes the header and all directories. */
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata.c: fields of metadata to the neutral form, and from it. */
 #include "codec/metadata.h"
+#include "base/compiler.h"
 #include "base/utf8.h"
 #include "codec/exif.h"
 #include "codec/iptc.h"
+#include "codec/photoshop.h"
 #include "tiff/decoder.h"
 #include "tiff/encoder.h"
+#include "tiff/text_buffer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,36 +122,108 @@ static ImgstatResult read_texts(TIFF *tif, Metadata *out, ImgstatError *err)
     return metadata_add(out, &item, err);
 }
 
-/* Adds the IPTC data of a field. */
-static ImgstatResult read_iptc_field(const TiffTagSource *from, uint64_t at, uint16_t tag,
-                                     Metadata *out, ImgstatError *err)
+/* Adds the IPTC data of a field, and Photoshop's resources. */
+static ImgstatResult read_resources(const TiffTagSource *from, uint64_t at, uint16_t tag,
+                                    Metadata *out, Warnings *warnings, ImgstatError *err)
 {
-    enum { FIRST = 0x1C };
     TiffLoaded field;
-    const uint8_t *iptc;
-    size_t n = 0;
     IMGSTAT_TRY(tiff_tag_load(from, at, tag, &field, err));
     /* Bytes that are said to be numbers are in order, or in that of the numbers. */
-    if (field.data && field.bytes > 0 && tag == TIFFTAG_RICHTIFFIPTC && field.data[0] != FIRST)
+    if (field.data && field.bytes > 0 && tag == TIFFTAG_RICHTIFFIPTC &&
+        field.data[0] != IPTC_MARKER)
         tiff_swap_values(field.data, field.bytes, field.type);
-    ImgstatResult res = IMGSTAT_OK;
-    if (field.data && iptc_find(field.data, field.bytes, &iptc, &n))
-        res = metadata_add(
-            out,
-            &(MetadataItem){.kind = METADATA_IPTC, .data = (uint8_t *)(uintptr_t)iptc, .bytes = n},
-            err);
+    const bool known = field.data && field.bytes > 0 &&
+                       (field.data[0] == IPTC_MARKER || photoshop_is_list(field.data, field.bytes));
+    const ImgstatResult res =
+        known ? photoshop_read(field.data, field.bytes, out, warnings, err) : IMGSTAT_OK;
     free(field.data);
     return res;
 }
 
-static ImgstatResult read_iptc(const TiffDecoder *td, Metadata *out, ImgstatError *err)
+static ImgstatResult read_iptc(const TiffDecoder *td, Metadata *out, Warnings *warnings,
+                               ImgstatError *err)
 {
     TiffTagSource from;
     if (!tiff_tag_source(td->base.source, &from))
         return decoder_changed(&td->base, err);
     const uint64_t at = tiff_page_at(td);
-    IMGSTAT_TRY(read_iptc_field(&from, at, TIFFTAG_RICHTIFFIPTC, out, err));
-    return read_iptc_field(&from, at, TIFFTAG_PHOTOSHOP, out, err);
+    IMGSTAT_TRY(read_resources(&from, at, TIFFTAG_RICHTIFFIPTC, out, warnings, err));
+    return read_resources(&from, at, TIFFTAG_PHOTOSHOP, out, warnings, err);
+}
+
+/* Returns whether other formats have a place for a field, or it describes how samples lie and which
+ * values they have. */
+static bool has_place(uint16_t tag)
+{
+    static const struct {
+        uint16_t first, last;
+    } ranges[] = {{TIFFTAG_SUBFILETYPE, TIFFTAG_CELLLENGTH},
+                  {TIFFTAG_FILLORDER, TIFFTAG_FILLORDER},
+                  {TIFFTAG_DOCUMENTNAME, TIFFTAG_PLANARCONFIG},
+                  {TIFFTAG_FREEOFFSETS, TIFFTAG_FREEBYTECOUNTS},
+                  {TIFFTAG_GROUP3OPTIONS, TIFFTAG_RESOLUTIONUNIT},
+                  {TIFFTAG_SOFTWARE, TIFFTAG_DATETIME},
+                  {TIFFTAG_ARTIST, TIFFTAG_ARTIST},
+                  {TIFFTAG_PREDICTOR, TIFFTAG_PREDICTOR},
+                  {TIFFTAG_COLORMAP, TIFFTAG_COLORMAP},
+                  {TIFFTAG_TILEWIDTH, TIFFTAG_TILEBYTECOUNTS},
+                  {TIFFTAG_SUBIFD, TIFFTAG_SUBIFD},
+                  {TIFFTAG_EXTRASAMPLES, TIFFTAG_SMAXSAMPLEVALUE},
+                  {TIFFTAG_JPEGTABLES, TIFFTAG_JPEGTABLES},
+                  {TIFFTAG_JPEGPROC, TIFFTAG_REFERENCEBLACKWHITE},
+                  {TIFFTAG_XMLPACKET, TIFFTAG_XMLPACKET},
+                  {TIFFTAG_COPYRIGHT, TIFFTAG_COPYRIGHT},
+                  {TIFFTAG_RICHTIFFIPTC, TIFFTAG_RICHTIFFIPTC},
+                  {TIFFTAG_PHOTOSHOP, TIFFTAG_PHOTOSHOP},
+                  {TIFFTAG_EXIFIFD, TIFFTAG_EXIFIFD},
+                  {TIFFTAG_ICCPROFILE, TIFFTAG_ICCPROFILE},
+                  {TIFFTAG_GPSIFD, TIFFTAG_GPSIFD},
+                  {TIFFTAG_GDAL_NODATA, TIFFTAG_GDAL_NODATA}}; /* it has a warning of its own */
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+        if (tag >= ranges[i].first && tag <= ranges[i].last)
+            return true;
+    return false;
+}
+
+typedef struct LostFields {
+    TIFF *tif;
+    TextBuffer *names;
+} LostFields;
+
+/* Notes the name of a field that no other format has a place for; copies none. */
+static bool note_lost(const void *context, uint16_t tag)
+{
+    const LostFields *const lost = context;
+    const char *const comma = lost->names->n > 0 ? ", " : "";
+    if (has_place(tag))
+        return false;
+    const TIFFField *const field = TIFFFieldWithTag(lost->tif, tag);
+    const char *const name = field ? TIFFFieldName(field) : "";
+    if (*name && strncmp(name, "Tag ", 4) != 0)
+        text_print(lost->names, "%s%s", comma, name);
+    else
+        text_print(lost->names, "%s%u", comma, tag);
+    return false;
+}
+
+static ImgstatResult warn_of_lost(const TiffDecoder *td, Warnings *warnings, ImgstatError *err)
+{
+    TextBuffer names = {.data = NULL};
+    const LostFields lost = {td->handle.tif, &names};
+    TiffFile file = {.at = 0};
+    TiffTags none = {.n = 0};
+    TiffTagSource from;
+    if (!tiff_tag_source(td->base.source, &from))
+        return decoder_changed(&td->base, err);
+    ImgstatResult res =
+        tiff_tags_copy(&file, &from, tiff_page_at(td), note_lost, &lost, warnings, &none, err);
+    if (res == IMGSTAT_OK && names.failed)
+        res = error_memory(err, names.n, "names of fields");
+    if (res == IMGSTAT_OK && names.n > 0)
+        warnings_report(warnings, "only TIFF has a place for these of its fields, left out: %s",
+                        names.data);
+    text_release(&names);
+    return res;
 }
 
 ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
@@ -163,8 +238,9 @@ ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warning
     IMGSTAT_TRY(read_profile(tif, out, err));
     IMGSTAT_TRY(read_resolution(tif, out, err));
     IMGSTAT_TRY(read_exif(td, out, warnings, err));
-    IMGSTAT_TRY(read_iptc(td, out, err));
-    return read_texts(tif, out, err);
+    IMGSTAT_TRY(read_iptc(td, out, warnings, err));
+    IMGSTAT_TRY(read_texts(tif, out, err));
+    return warn_of_lost(td, warnings, err);
 }
 
 /* ---- Writing ---- */
@@ -264,6 +340,9 @@ static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, Warnin
     case METADATA_IPTC:
         return tiff_tags_set(file, tags, TIFFTAG_RICHTIFFIPTC, TIFF_UNDEFINED, item->bytes,
                              item->data, err);
+    case METADATA_PHOTOSHOP:
+        return tiff_tags_set(file, tags, TIFFTAG_PHOTOSHOP, TIFF_BYTE, item->bytes, item->data,
+                             err);
     case METADATA_TEXT:
         return write_text(file, text_tags[item->keyword], item, tags, err);
     }

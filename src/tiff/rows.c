@@ -50,7 +50,8 @@ static ImgstatResult read_block(const TiffDecoder *td, uint64_t at, uint8_t *to,
 {
     size_t got = 0;
     char tile[64];
-    IMGSTAT_TRY(source_read(td->base.source, at, to, bytes, &got, err));
+    if (bytes <= td->pixels_end && at <= td->pixels_end - bytes)
+        IMGSTAT_TRY(source_read(td->base.source, at, to, bytes, &got, err));
     if (got < bytes) {
         tiff_tile_name(td, strip, tile);
         return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name, "%s ends early", tile);

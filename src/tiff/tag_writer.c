@@ -276,16 +276,50 @@ static void sort_fields(TiffTags *tags)
         qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
 }
 
-/* Fills the 4 or 8 bytes of a field that hold its value or say where it is. */
-static ImgstatResult put_value(TiffFile *file, const TiffTag *tag, uint8_t *to, ImgstatError *err)
+size_t tiff_directory_bytes(const TiffTags *tags, bool big)
 {
+    return big ? 8 + tags->n * 20 + 8 : 2 + tags->n * 12 + 4;
+}
+
+ImgstatResult tiff_directory_fill(TiffTags *tags, bool big, bool big_endian, TiffPlaceValue place,
+                                  void *context, uint8_t **out, ImgstatError *err)
+{
+    const unsigned width = big ? 8 : 4; /* of counts and offsets */
+    const size_t bytes = tiff_directory_bytes(tags, big);
+    uint8_t *const table = *out = calloc(1, bytes);
+    if (!table)
+        return error_memory(err, bytes, "a TIFF directory");
+    sort_fields(tags);
+    store_number(table, tags->n, big ? 8 : 2, big_endian);
+    uint8_t *entry = table + (big ? 8 : 2);
+    for (size_t i = 0; i < tags->n; i++, entry += 4 + 2 * width) {
+        TiffTag *const tag = &tags->tag[i];
+        IMGSTAT_TRY(place(context, tag, entry + 4 + width, err));
+        if (tag->sub && big)
+            tag->type = TIFF_LONG8;
+        store_number(entry, tag->tag, 2, big_endian);
+        store_number(entry + 2, tag->type, 2, big_endian);
+        store_number(entry + 4, tag->count, width, big_endian);
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *at, uint64_t *link,
+                                     ImgstatError *err);
+
+/* TiffPlaceValue: values lie in front of the directory. */
+static ImgstatResult put_value(void *context, TiffTag *tag, uint8_t *to, ImgstatError *err)
+{
+    TiffFile *const file = context;
     const unsigned width = file->big ? 8 : 4;
-    if (tag->bytes <= width) {
+    uint64_t at = tag->at, link;
+    if (!tag->sub && tag->bytes <= width) {
         memcpy(to, tag->value, (size_t)tag->bytes);
         return IMGSTAT_OK;
     }
-    uint64_t at = tag->at;
-    if (tag->bytes <= sizeof tag->value)
+    if (tag->sub)
+        IMGSTAT_TRY(write_directory(file, tag->sub, &at, &link, err));
+    else if (tag->bytes <= sizeof tag->value)
         IMGSTAT_TRY(append(file, tag->value, (size_t)tag->bytes, &at, err));
     store_number(to, at, width, file->big_endian);
     return IMGSTAT_OK;
@@ -296,34 +330,13 @@ static ImgstatResult put_value(TiffFile *file, const TiffTag *tag, uint8_t *to, 
 static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *at, uint64_t *link,
                                      ImgstatError *err)
 {
-    const unsigned count_bytes = file->big ? 8 : 2, entry_bytes = file->big ? 20 : 12;
-    const unsigned width = file->big ? 8 : 4;
-    const size_t bytes = count_bytes + tags->n * entry_bytes + width;
-    uint8_t *const table = calloc(1, bytes);
-    if (!table)
-        return error_memory(err, bytes, "a TIFF directory");
-    sort_fields(tags);
-    store_number(table, tags->n, count_bytes, file->big_endian);
-    ImgstatResult res = IMGSTAT_OK;
-    for (size_t i = 0; i < tags->n && res == IMGSTAT_OK; i++) {
-        TiffTag *const tag = &tags->tag[i];
-        uint8_t *const entry = table + count_bytes + i * entry_bytes;
-        uint64_t sub_at = 0, sub_link = 0;
-        if (tag->sub)
-            res = write_directory(file, tag->sub, &sub_at, &sub_link, err);
-        if (tag->sub && file->big)
-            tag->type = TIFF_LONG8;
-        store_number(entry, tag->tag, 2, file->big_endian);
-        store_number(entry + 2, tag->type, 2, file->big_endian);
-        store_number(entry + 4, tag->count, width, file->big_endian);
-        if (tag->sub)
-            store_number(entry + 4 + width, sub_at, width, file->big_endian);
-        else if (res == IMGSTAT_OK)
-            res = put_value(file, tag, entry + 4 + width, err);
-    }
+    const size_t bytes = tiff_directory_bytes(tags, file->big);
+    uint8_t *table = NULL;
+    ImgstatResult res =
+        tiff_directory_fill(tags, file->big, file->big_endian, put_value, file, &table, err);
     if (res == IMGSTAT_OK)
         res = append(file, table, bytes, at, err);
-    *link = *at + bytes - width;
+    *link = *at + bytes - (file->big ? 8 : 4);
     free(table);
     return res;
 }
@@ -370,20 +383,6 @@ static ImgstatResult write_below(TiffFile *file, TiffTags *tags, ImgstatError *e
     IMGSTAT_TRY(set_below(file, tags, err));
     const size_t place = parent->n_below - ++parent->n_written;
     return write_directory(file, tags, &parent->below[place], &link, err);
-}
-
-static void sort_tags(TiffTags *tags)
-{
-    sort_fields(tags);
-    for (size_t i = 0; i < tags->n; i++)
-        if (tags->tag[i].sub)
-            sort_tags(tags->tag[i].sub);
-}
-
-void tiff_tags_sort(TiffFile *file)
-{
-    for (size_t i = 0; i < file->n_pages; i++)
-        sort_tags(file->pages[i]);
 }
 
 uint64_t tiff_file_end(const TiffFile *file)

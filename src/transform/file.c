@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c: files that are written: one page from memory; all pages of an open file, transformed; and
- * the memory that a page takes meanwhile. */
+/* file.c: files that are written: one page from memory; all pages of an open file, transformed. */
 #include "transform/file.h"
 
 #include "base/image.h"
 #include "base/sample.h"
 #include "codec/encoder.h"
-#include "codec/salvage.h"
-#include "transform/clahe_page.h"
 #include "transform/group_transfer.h"
 #include "transform/level_maker.h"
 #include "transform/page.h"
@@ -485,66 +482,4 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         *made = NULL;
     }
     return res;
-}
-
-/* ---- Memory: what is held at once while one page is transformed ---- */
-
-enum {
-    FILE_BYTES = 9 << 20,    /* decoder, encoder, their libraries, a band of the output */
-    THREAD_BYTES = 5 << 20,  /* counters, a compressor, blocks of rows */
-    TILE_COPIES = 6,         /* of a strip or tile that libtiff compresses */
-    THREAD_TILES = 3,        /* a thread's: as in the file, as decoded, compressed anew */
-    DIGIT_BYTES = 512 << 10, /* 65,536 counters of a percentile */
-    KEY_BYTES = 16           /* a key and its place while it is sorted */
-};
-
-/* What measuring a page holds, its threads aside. */
-static uint64_t measured_bytes(const Pipeline *pipeline, const PageToMeasure *page)
-{
-    const ImgstatMethod *const method = pipeline->method;
-    const TransferShape *const shape = &page->shape;
-    const uint64_t band = page->band_bytes;
-    if (pipeline->transfer)
-        return band;
-    const uint64_t records =
-        2 * (uint64_t)record_bytes(shape->sample, shape->channels, RECORD_BINS);
-    if (method->transform == IMGSTAT_CLAHE)
-        return band + records + clahe_page_bytes(method, shape, page->width, page->height) +
-               level_maker_bytes(page->width, shape->channels);
-    if (!transfer_input_reads_again(method, shape->sample))
-        return band + records;
-    if (method->transform == IMGSTAT_PERCENTILE)
-        return band + records + 2 * (uint64_t)shape->channels * DIGIT_BYTES;
-    const uint64_t keys = KEY_BYTES * (uint64_t)page->width * page->height * shape->channels;
-    const uint64_t most = 2 * (uint64_t)sort_bytes(pipeline->memory);
-    return band + records + (keys < most ? keys : most);
-}
-
-/* The output has the input's tiles, and its strips unless they are larger than a strip may be. */
-static uint64_t compressed_bytes(const Pipeline *pipeline, const Decoder *decoder)
-{
-    const uint64_t most = strip_bytes(pipeline->memory);
-    const uint64_t tile =
-        decoder->caps.tiled || decoder->caps.tile_bytes < most ? decoder->caps.tile_bytes : most;
-    return TILE_COPIES * tile + (decoder->options.threads - 1) * THREAD_TILES * tile;
-}
-
-PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
-{
-    const uint64_t least = page_reader_band_bytes(decoder),
-                   whole = page_reader_whole_bytes(decoder);
-    if (least > UINT64_MAX / 16)
-        return (PageMemory){.bytes = UINT64_MAX / 2};
-    const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;
-    const PageToMeasure page = page_to_measure(decoder);
-    uint64_t bytes = FILE_BYTES + decoder->options.threads * (uint64_t)THREAD_BYTES +
-                     measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder) +
-                     page_mask_bytes(decoder) + salvage_bytes(decoder);
-    if (matches && pipeline->reference)
-        bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
-    const bool reads_once = pipeline->transfer || !transfer_measures(pipeline->method);
-    const uint64_t kept = whole > 2 * least ? whole - 2 * least : 0; /* beside its bands */
-    const bool keep = !reads_once && whole <= kept_page_bytes(pipeline->memory) &&
-                      bytes + kept <= pipeline->memory;
-    return (PageMemory){.bytes = bytes + (keep ? kept : 0), .keep = keep};
 }

@@ -41,6 +41,8 @@ static inline size_t strip_bytes(uint64_t memory)
     return (size_t)(memory / 16);
 }
 
+/* ---- transform/page_memory.c ---- */
+
 /* The memory that transforming a page takes. */
 typedef struct PageMemory {
     uint64_t bytes; /* upper bound of the allocations */

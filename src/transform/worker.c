@@ -49,13 +49,11 @@ void mapped_pages_release(MappedPages *pages)
     *pages = (MappedPages){0};
 }
 
-ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, TransformWorker *out,
-                          ImgstatError *err)
+ImgstatResult worker_open(Device *device, const char *name, unsigned threads, Cancel cancel,
+                          TransformWorker *out, ImgstatError *err)
 {
-    *out = (TransformWorker){.cancel = cancel};
-    ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
-    if (res == IMGSTAT_OK)
-        res = thread_pool_create(threads, &out->pool, err);
+    *out = (TransformWorker){.device = device, .name = name, .cancel = cancel};
+    const ImgstatResult res = thread_pool_create(threads, &out->pool, err);
     out->deflaters = deflaters_create(); /* without it each file makes its own */
     if (res != IMGSTAT_OK)
         worker_close(out);

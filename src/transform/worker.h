@@ -23,6 +23,7 @@ void mapped_pages_release(MappedPages *pages);
 /* Used by one thread at a time. */
 typedef struct TransformWorker {
     Device *device;
+    const char *name; /* of the device, as it was opened */
     ThreadPool *pool;
     BandMemory in, indices, out;
     Deflaters *deflaters;
@@ -35,9 +36,10 @@ typedef struct TransformWorker {
     Cancel cancel;
 } TransformWorker;
 
-/* Opens a device with `threads` threads, and what else a worker needs. */
-ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, TransformWorker *out,
-                          ImgstatError *err);
+/* Makes what a worker with `threads` threads needs beside a device. Takes over the device, and
+ * closes it on failure. name: outlives the worker. */
+ImgstatResult worker_open(Device *device, const char *name, unsigned threads, Cancel cancel,
+                          TransformWorker *out, ImgstatError *err);
 
 /* Releases the contents; all of them may be zero. */
 void worker_close(TransformWorker *worker);

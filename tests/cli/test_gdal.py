@@ -13,6 +13,10 @@ from tiff_tree import differences, read
 
 gdal, gdal_array, osr, np, validator = modules("osgeo.gdal", "osgeo.gdal_array", "osgeo.osr", "numpy",
                                                "osgeo_utils.samples.validate_cloud_optimized_geotiff")
+if gdal:
+    gdal.UseExceptions()
+    gdal.SetConfigOption("GDAL_TIFF_INTERNAL_MASK", "YES")
+    gdal.SetConfigOption("GDAL_PAM_ENABLED", "NO")
 HEIGHT, WIDTH = 400, 460
 COG = ["BLOCKSIZE=128", "COMPRESS=DEFLATE"]  # overviews of 230 x 200, 115 x 100
 GDAL_METADATA, GDAL_NODATA, PREDICTOR, COMPRESSION, PHOTOMETRIC = 42112, 42113, 317, 259, 262
@@ -200,6 +204,16 @@ def check_pixels(where, path, out, narrow, adaptive):
             check((mean == new)[n > 0].all(), f"{where}: {(mean != new)[n > 0].sum()} samples of a level are no mean")
 
 
+def check_output(where, source, path, narrow=False, adaptive=False):
+    check_information(where, source, path, narrow)
+    check_structure(where, source, path, narrow)
+    if path.name not in REDRAWN:
+        check_pixels(where, source, path, narrow, adaptive)
+    if path.name.startswith("cog"):
+        warnings, errors, _ = validator.validate(str(path), full_check=True)
+        check(not warnings and not errors, f"{where}: {warnings} {errors}")
+
+
 def test_round_trip(program, folder):
     """Levels had contrasts of their own, masks did not mask, statistics and scales of old values stayed, and a COG
     became something else."""
@@ -217,14 +231,7 @@ def test_round_trip(program, folder):
         check(said == expected, f"{words}: warnings {said ^ expected}")
         check({path.name for path in out.iterdir()} == {*inputs} - {*left_out}, f"{words}: {sorted(out.iterdir())}")
         for path in sorted(out.iterdir()):
-            where, source = f"{words} {path.name}", inputs[path.name]
-            check_information(where, source, path, narrow)
-            check_structure(where, source, path, narrow)
-            if path.name not in REDRAWN:
-                check_pixels(where, source, path, narrow, adaptive)
-            if path.name.startswith("cog"):
-                warnings, errors, _ = validator.validate(str(path), full_check=True)
-                check(not warnings and not errors, f"{where}: {warnings} {errors}")
+            check_output(f"{words} {path.name}", inputs[path.name], path, narrow, adaptive)
 
 
 def test_layout_of_cogs(program, folder):
@@ -282,8 +289,4 @@ def test_names(program, folder):
 
 
 if __name__ == "__main__":
-    if gdal:
-        gdal.UseExceptions()
-        gdal.SetConfigOption("GDAL_TIFF_INTERNAL_MASK", "YES")
-        gdal.SetConfigOption("GDAL_PAM_ENABLED", "NO")
     harness.main(globals() if gdal else {})

@@ -214,23 +214,33 @@ def test_thumbnail_of_exif(program, folder):
     run(program, "normalize", "--force", name, "-o", out, status=1)
 
 
-def test_main_image_in_a_subifd(program, folder):
-    """Of a raw file of a camera the preview was measured and written, and the image was lost."""
-    name, out = folder / "cam.dng", folder / "out.tif"
+def raw_photograph():
+    """A file as raw converters write it: a preview, and the image in its SubIFD."""
     preview = gray([[x % 256 for x in range(30)] for _ in range(20)], "B",
                    fields={**REDUCED, 271: (ASCII, b"Maker\0"), 50706: (1, [1, 4, 0, 0]), 306: (ASCII, b"now\0")},
                    subs=[gray(BASE, fields={254: (LONG, [0])})])
-    name.write_bytes(write([preview]))
+    return write([preview])
+
+
+def check_raw_photograph(path, stderr):
+    """path: an output."""
+    got = read(path)
+    check(shape(got.chain) == [(96, 64, 0, [])], f"the image is written: {shape(got.chain)}")
+    check(b"its thumbnail (page 0, 30 x 20) is left out" in stderr, f"the preview is named: {stderr}")
+    fields = got.chain[0].fields
+    check(fields.get(271) == (b"Maker\0",) and fields.get(50706) == (1, 4, 0, 0) and 306 in fields,
+          f"fields of the file come along: {fields.keys()}")
+
+
+def test_main_image_in_a_subifd(program, folder):
+    """Of a raw file of a camera the preview was measured and written, and the image was lost."""
+    name, out = folder / "cam.dng", folder / "out.tif"
+    name.write_bytes(raw_photograph())
     plain = folder / "plain.tif"
     plain.write_bytes(write([gray(BASE)]))
     check(statistics(program, name) == statistics(program, plain), "the image is measured")
     done = run(program, "normalize", name, "-o", out)
-    got = read(out)
-    check(shape(got.chain) == [(96, 64, 0, [])], f"and written: {shape(got.chain)}")
-    check(b"its thumbnail (page 0, 30 x 20) is left out" in done.stderr, f"the preview is named: {done.stderr}")
-    fields = got.chain[0].fields
-    check(fields.get(271) == (b"Maker\0",) and fields.get(50706) == (1, 4, 0, 0) and 306 in fields,
-          f"fields of the file come along: {fields.keys()}")
+    check_raw_photograph(out, done.stderr)
     run(program, "normalize", "--force", name, "-o", name)
     check(name.read_bytes() == out.read_bytes(), "in place as well")
 

@@ -4,13 +4,14 @@
 in the outputs. usage: test_photographs.py IMGSTAT"""
 
 import json
+import shutil
 import struct
 import subprocess
 import zlib
 
 import harness
-from harness import check, has, png, run, tiff
-from tiff_tree import LONG, RATIONAL, SHORT, UNDEFINED, differences, gray, read, write
+from harness import check, has, png, run, skip, tiff
+from tiff_tree import ASCII, BYTE, LONG, RATIONAL, SHORT, UNDEFINED, differences, gray, read, write
 
 WIDTH, HEIGHT = 64, 48
 TAGS = ["EXIF:Make=A maker", "EXIF:Model=M 1", "EXIF:Orientation#=6", "EXIF:ExposureTime=1/250", "EXIF:Artist=Ä. Mé",
@@ -73,6 +74,22 @@ OLD_CONTRAST = ("IFD1:", "Photoshop:PhotoshopThumbnail")  # thumbnails: they go,
 NARROW = {"IFD0:BitsPerSample", "PNG:BitDepth"}
 
 
+def check_output(where, before, after, warned, narrow=False):
+    """before, after: a path, and what exiftool finds in it. warned: of a thumbnail."""
+    (source, old), (path, new) = before, after
+    thumbnail = [key for key in old if key.startswith(OLD_CONTRAST)]
+    check(warned == bool(thumbnail), f"{where}: a warning: {warned}")
+    check(not [key for key in new if key.startswith(OLD_CONTRAST)], f"{where}: a thumbnail stays")
+    for key in {*old, *new} - {*thumbnail}:
+        explained = key in EXPLAINED or key.split(":")[0] in EXPLAINED or (narrow and key in NARROW)
+        check(explained or old.get(key) == new.get(key), f"{where}: {key} {old.get(key)} becomes {new.get(key)}")
+    if source.suffix == ".tif":
+        tree, got = read(source), read(path)
+        chain = [page for page in tree.chain if page.first(254) == 0]
+        found = differences(chain, got.chain, {34377, *({258} if narrow else ())})
+        check(not found and got.order == tree.order, f"{where}: {found}")
+
+
 def test_round_trip(program, folder):
     """Thumbnails kept the old contrast, and were measured. All else stays."""
     if not has("exiftool"):
@@ -90,20 +107,9 @@ def test_round_trip(program, folder):
         out = folder / words.replace(" ", "")
         done = run(program, *words.split(), folder / "in", "-o", out)
         after = tags([out / name for name in inputs])
-        for name, old in before.items():
-            new, where = after[name], f"{words} {name}"
+        for name in before:
             warned = f"/{name}: warning: its " in done.stderr.decode()
-            thumbnail = [key for key in old if key.startswith(OLD_CONTRAST)]
-            check(warned == bool(thumbnail), f"{where}: {done.stderr.decode()}")
-            check(not [key for key in new if key.startswith(OLD_CONTRAST)], f"{where}: a thumbnail stays")
-            for key in {*old, *new} - {*thumbnail}:
-                explained = key in EXPLAINED or key.split(":")[0] in EXPLAINED or ("8" in words and key in NARROW)
-                check(explained or old.get(key) == new.get(key), f"{where}: {key} {old.get(key)} becomes {new.get(key)}")
-            if name.endswith(".tif"):
-                tree, got = read(inputs[name]), read(out / name)
-                chain = [page for page in tree.chain if page.first(254) == 0]
-                found = differences(chain, got.chain, {34377, *({258} if "8" in words else ())})
-                check(not found and got.order == tree.order, f"{where}: {found}")
+            check_output(f"{words} {name}", (inputs[name], before[name]), (out / name, after[name]), warned, "8" in words)
 
 
 def test_other_formats(program, folder):
@@ -125,22 +131,22 @@ def test_other_formats(program, folder):
         check(artist == old["IFD0:Artist"], f"{new['SourceFile']}: artist {artist}")
 
 
-def test_only_thumbnail(program, folder):
-    """Texts of Photoshop's resources as others write them: "8bim", not deflated; one with nothing but a thumbnail goes."""
-    thumbnail = b"8BIM\x04\x0c\0\0" + struct.pack(">I", 4) + b"abcd"
-    caption = b"8BIM\x04\x0b\0\0" + struct.pack(">I", 3) + b"url\0"
-    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
-    for keyword, kind in ((b"8bim", b"tEXt"), (b"iptc", b"zTXt"), (b"8bim", b"zTXt")):
-        for resources, left in ((thumbnail, None), (caption + thumbnail, caption), (thumbnail + caption, caption),
-                                (caption, caption)):
-            text = b"\n" + keyword + b"\n%8d\n" % len(resources) + resources.hex().encode() + b"\n"
-            data = b"Raw profile type " + keyword + b"\0" + (text if kind == b"tEXt" else b"\0" + zlib.compress(text))
-            (folder / "a.png").write_bytes(image[:33] + harness.png_chunk(kind, data) + image[33:])
-            done = run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.png")
-            where = f"{keyword} {kind} {resources}"
-            check((b"its Photoshop thumbnail is left out" in done.stderr) == (left != resources), f"{where}: {done.stderr}")
-            found = raw_profiles((folder / "b.png").read_bytes())
-            check(found == ([(keyword, left)] if left else []), f"{where}: {found}")
+THUMBNAIL = b"8BIM\x04\x0c\0\0" + struct.pack(">I", 4) + b"abcd"
+THUMBNAIL_BGR = b"8BIM\x04\x09\0\0" + struct.pack(">I", 3) + b"abc\0"
+URL = b"8BIM\x04\x0b\0\0" + struct.pack(">I", 3) + b"url\0"
+CITY = b"\x1c\x02\x5a" + struct.pack(">H", 4) + b"Wien"
+IPTC = b"8BIM\x04\x04\0\0" + struct.pack(">I", len(CITY)) + CITY + b"\0"
+TEXTS = {"tEXt": (b"tEXt", b"", False), "zTXt": (b"zTXt", b"\0", True), "iTXt": (b"iTXt", b"\0\0en\0a name\0", False),
+         "deflated iTXt": (b"iTXt", b"\1\0\0\0", True)}
+OLD = b"is left out: it shows the old contrast"
+
+
+def with_profile(image, keyword, kind, data):
+    """A PNG with a raw profile behind its header."""
+    chunk, flags, deflated = TEXTS[kind]
+    text = b"\n" + keyword + b"\n%8d\n" % len(data) + data.hex().encode() + b"\n"
+    body = b"Raw profile type " + keyword + b"\0" + flags + (zlib.compress(text) if deflated else text)
+    return image[:33] + harness.png_chunk(chunk, body) + image[33:]
 
 
 def raw_profiles(data):
@@ -148,11 +154,118 @@ def raw_profiles(data):
     while at < len(data):
         n, kind = struct.unpack(">I4s", data[at:at + 8])
         body, at = data[at + 8:at + 8 + n], at + 12 + n
-        if kind in (b"tEXt", b"zTXt") and body.startswith(b"Raw profile type "):
+        if kind in (b"tEXt", b"zTXt", b"iTXt") and body.startswith(b"Raw profile type "):
             keyword, text = body[17:].split(b"\0", 1)
-            text = text if kind == b"tEXt" else zlib.decompress(text[1:])
+            deflated = kind == b"zTXt" or (kind == b"iTXt" and text[0] == 1)
+            text = text[2:].split(b"\0", 2)[2] if kind == b"iTXt" else text[1:] if deflated else text
+            text = zlib.decompress(text) if deflated else text
             found.append((keyword, bytes.fromhex("".join(text.decode().split("\n")[3:]))))
     return found
+
+
+def test_only_thumbnail(program, folder):
+    """Texts of Photoshop's resources as others write them: "8bim", deflated or not, iTXt, which kept the old contrast in
+    silence; one with nothing but a thumbnail goes."""
+    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    for keyword in (b"8bim", b"iptc"):
+        for kind in TEXTS:
+            for resources, left in ((THUMBNAIL, None), (URL + THUMBNAIL, URL), (THUMBNAIL + URL, URL), (URL, URL),
+                                    (THUMBNAIL_BGR + URL + THUMBNAIL, URL)):
+                (folder / "a.png").write_bytes(with_profile(image, keyword, kind, resources))
+                done = run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.png")
+                where = f"{keyword} {kind} {resources}"
+                check((b"its Photoshop thumbnail " + OLD in done.stderr) == (left != resources), f"{where}: {done.stderr}")
+                found = raw_profiles((folder / "b.png").read_bytes())
+                check(found == ([(keyword, left)] if left else []), f"{where}: {found}")
+
+
+def exif(big_endian, thumbnail):
+    """EXIF data as in a raw profile: the maker, and a directory with a JPEG."""
+    order = ">" if big_endian else "<"
+    second = struct.pack(order + "HHHIIHHIII", 2, 513, 4, 1, 56, 514, 4, 1, len(thumbnail), 0) if thumbnail else b""
+    first = struct.pack(order + "HHHI4sI", 1, 271, 2, 3, b"Me\0\0", 26 if thumbnail else 0)
+    return b"Exif\0\0" + struct.pack(order + "2sHI", b"MM" if big_endian else b"II", 42, 8) + first + second + thumbnail
+
+
+def test_exif_in_texts(program, folder):
+    """EXIF data in a text, as ImageMagick wrote them, kept their thumbnail, and went from PNG to TIFF in silence."""
+    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    for keyword, kind, big_endian in ((b"exif", "zTXt", True), (b"APP1", "tEXt", False), (b"exif", "iTXt", False)):
+        for thumbnail in (b"", jpeg(40, 30)):
+            data, where = exif(big_endian, thumbnail), f"{keyword} {kind} {len(thumbnail)}"
+            (folder / "a.png").write_bytes(with_profile(image, keyword, kind, data))
+            done = run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.png")
+            check((b"its EXIF thumbnail " + OLD in done.stderr) == bool(thumbnail), f"{where}: {done.stderr}")
+            [(got, left)] = raw_profiles((folder / "b.png").read_bytes())
+            check(got == keyword and left == exif(big_endian, b""), f"{where}: {left}")
+            done = run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.tif")
+            check((b"its EXIF thumbnail " + OLD in done.stderr) == bool(thumbnail), f"{where} to TIFF: {done.stderr}")
+            [page] = read(folder / "b.tif").chain
+            check(page.fields.get(271) == (b"Me\0",), f"{where} to TIFF: {page.fields.get(271)}")
+
+
+def test_resources(program, folder):
+    """Photoshop's resources went between PNG and TIFF in silence, thumbnails and all."""
+    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    rows = [[x * y for x in range(9)] for y in range(9)]
+    for resources in (IPTC + URL + THUMBNAIL, THUMBNAIL_BGR + URL, URL + IPTC, THUMBNAIL, IPTC):
+        others, iptc = (URL,) if URL in resources else None, (CITY,) if IPTC in resources else None
+        warned = THUMBNAIL in resources or THUMBNAIL_BGR in resources
+        for keyword in (b"8bim", b"iptc"):
+            (folder / "a.png").write_bytes(with_profile(image, keyword, "zTXt", resources))
+            done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.tif")
+            [page] = read(folder / "b.tif").chain
+            got = page.fields.get(34377), page.fields.get(33723)
+            want = others and tuple(URL), iptc
+            check(got == want, f"{keyword} {resources} to TIFF: {got}")
+            check((done.stderr.count(b"thumbnail " + OLD) == 1) == warned, f"{keyword} {resources}: {done.stderr}")
+        (folder / "a.tif").write_bytes(write([gray(rows, fields={34377: (BYTE, list(resources))})]))
+        done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "b.png")
+        found = dict(raw_profiles((folder / "b.png").read_bytes()))
+        want = {**({b"iptc": IPTC} if iptc else {}), **({b"8bim": URL} if others else {})}
+        check(found == want, f"{resources} to PNG: {found}")
+        check((b"thumbnail " + OLD in done.stderr) == warned, f"{resources} to PNG: {done.stderr}")
+    two = with_profile(with_profile(image, b"8bim", "zTXt", URL), b"iptc", "tEXt", URL.replace(b"url", b"lru"))
+    (folder / "a.png").write_bytes(two)
+    done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.tif")
+    check(b"has two lists of Photoshop's image resources; one is left out" in done.stderr, f"{done.stderr}")
+    (folder / "a.png").write_bytes(with_profile(image, b"8bim", "zTXt", URL + URL[:9]))
+    done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.tif")
+    check(b"image resources are damaged and left out from byte 16 of 25 on" in done.stderr, f"{done.stderr}")
+
+
+def imagemagick():
+    """Its program; None, said aloud: there is none."""
+    for name in ("magick", "convert-im7.q16", "convert-im6.q16", "convert"):
+        path = shutil.which(name)
+        if path and b"Version: ImageMagick" in subprocess.run([path, "-version"], capture_output=True, check=False).stdout:
+            return path
+    skip("ImageMagick is not installed")
+    return None
+
+
+def test_imagemagick(program, folder):
+    """Resources of a JPEG file in what ImageMagick makes of it: between PNG and TIFF all but thumbnails stays."""
+    convert = imagemagick()
+    if not convert or not has("exiftool"):
+        return
+    thumbnail, source = folder / "thumbnail.jpg", folder / "a.jpg"
+    thumbnail.write_bytes(jpeg(40, 30))
+    subprocess.run([convert, "-size", "64x48", "gradient:", source], check=True)
+    subprocess.run(["exiftool", "-q", "-overwrite_original", f"-IFD1:ThumbnailImage<={thumbnail}",
+                    f"-PhotoshopThumbnail<={thumbnail}", "-IPTC:City=Wien", "-Photoshop:URL=http://a.b", "-EXIF:Make=M",
+                    source], check=True)
+    for first, second in (("a.png", "b.png"), ("a.png", "b.tif"), ("a.tif", "b.tif"), ("a.tif", "b.png")):
+        subprocess.run([convert, source, folder / first], check=True)
+        [old] = tags([folder / first]).values()
+        check("Photoshop:PhotoshopThumbnail" in old and "Photoshop:URL" in old, f"{first}: {sorted(old)}")
+        done = run(program, "equalize", "--force", folder / first, "-o", folder / second)
+        [new] = tags([folder / second]).values()
+        where = f"{first} to {second}"
+        check(b"its Photoshop thumbnail " + OLD in done.stderr, f"{where}: {done.stderr}")
+        check(not [key for key in new if "humbnail" in key], f"{where}: {sorted(new)}")
+        city = [value for key, value in new.items() if key.split(":")[0].startswith("IPTC") and key.endswith(":City")]
+        check(new.get("Photoshop:URL") == "http://a.b" and city and {*city} == {"Wien"}, f"{where}: {new}")
 
 
 def test_left_out(program, folder):
@@ -165,6 +278,29 @@ def test_left_out(program, folder):
         path.write_bytes(write([gray([[x * y for x in range(9)] for y in range(9)], fields=fields)]))
         done = run(program, "normalize", "--force", path, "-o", folder / "o.png")
         check(words in done.stderr and b"is left out" in done.stderr, f"{name}: {done.stderr}")
+
+
+def test_only_here(program, folder):
+    """What the other format has no place for went without a word; so did chunks that may not hold for other samples."""
+    rows = [[x * y for x in range(9)] for y in range(9)]
+    fields = {33550: (12, [1.0, 1.0, 0.0]), 42112: (ASCII, b"<GDALMetadata/>\0"), 65000: (SHORT, [7]),
+              285: (ASCII, b"a page\0"), 305: (ASCII, b"a program\0"), 280: (SHORT, [3])}
+    (folder / "a.tif").write_bytes(write([gray(rows, fields=fields)]))
+    done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "b.png")
+    check(b"only TIFF has a place for these of its fields, left out: " in done.stderr, f"{done.stderr}")
+    named = {*done.stderr.decode().split("left out: ")[-1].splitlines()[0].split(", ")}
+    check(named == {"PageName", "33550", "42112", "65000"}, f"to PNG: {named}")
+    chunk, image = harness.png_chunk, png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    more = (chunk(b"gAMA", struct.pack(">I", 45455)) + chunk(b"bKGD", b"\0\1") + chunk(b"prVW", bytes(9)) +
+            chunk(b"tEXt", b"Title\0of it") + chunk(b"tEXt", b"Comment\0on it") + chunk(b"zTXt", b"my\xff\x1bkey\0\0" + zlib.compress(b"x")))
+    (folder / "a.png").write_bytes(image[:33] + more + image[33:])
+    done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.tif")
+    check("left out: gAMA, prVW, Comment, my\ufffd?key\n" in done.stderr.decode(), f"to TIFF: {done.stderr}")
+    done = run(program, "normalize", "--force", folder / "a.png", "-o", folder / "b.png")
+    got = (folder / "b.png").read_bytes()
+    check(done.stderr.count(b"warning") == 1 and b"its prVW chunk is left out" in done.stderr, f"to PNG: {done.stderr}")
+    check(b"prVW" not in got and b"gAMA" in got and b"Comment" in got, "to PNG")
+    check(run(program, "info", folder / "a.png", folder / "a.tif").stderr == b"", "info loses nothing")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import zlib
 import harness
 import tiff_tree
 from harness import SAMPLES, check, png, run, skip, tiff_file
+from test_levels import stack as stack_of_levels
 from test_methods import read
 from tiff_tree import ASCII, LONG, SHORT, Page, write
 
@@ -152,6 +153,86 @@ def test_strip_ends(program, folder):
         run(program, "normalize", "--in-range", "0,255", "--compression", "none", "--force", "--salvage", bad, "-o", out,
             status=1)
         check(list(read(out, "u8")) == values[:n * WIDTH] + [0] * WIDTH * (HEIGHT - n), "the output")
+
+
+def front_stack(n, order, rows_per_strip, channels=1):
+    """A stack of n planes as ImageJ writes large ones: one directory, in front; and the values of each plane, in rows."""
+    draw, width = random.Random(n), WIDTH * channels
+    planes = [[[draw.randrange(1, 60000) for _ in range(width)] for _ in range(HEIGHT)] for _ in range(n)]
+    text = f"ImageJ=1.53t\nimages={n}\nslices={n}\n".encode() + b"\0"
+    down, row = -(-HEIGHT // rows_per_strip), 2 * width
+    fields = {256: (LONG, [WIDTH]), 257: (LONG, [HEIGHT]), 258: (SHORT, [16] * channels), 259: (SHORT, [1]),
+              262: (SHORT, [1 if channels == 1 else 2]), 270: (ASCII, text), 277: (SHORT, [channels]),
+              278: (LONG, [rows_per_strip]),
+              279: (LONG, [row * min(rows_per_strip, HEIGHT - y) for y in range(0, HEIGHT, rows_per_strip)])}
+    first = 8 + len(tiff_tree.write([Page({**fields, 273: (LONG, [0] * down)}, [])], order)) + down * 8
+    fields[273] = (LONG, [first + row * y for y in range(0, HEIGHT, rows_per_strip)])
+    out = tiff_tree.Writer(order, False)
+    out.data[:4] = struct.pack(f"{order}2sH", b"II" if order == "<" else b"MM", 42)
+    at, _ = out.fields(fields)
+    struct.pack_into(f"{order}I", out.data, 4, at)
+    out.data += b"\0" * (first - len(out.data))
+    for rows in planes:
+        out.data += b"".join(struct.pack(f"{order}{width}H", *values) for values in rows)
+    return bytes(out.data), first, planes
+
+
+def check_stack(program, folder, name, data, planes, whole, channels=1):
+    """whole: how many rows of each plane are there."""
+    bad, out = folder / "bad.tif", folder / "out.tif"
+    bad.write_bytes(data)
+    done = run(program, "stats", "--json", bad, status=1)
+    check(b"ends early" in done.stderr or b"holds one" in done.stderr, f"{name}: {done.stderr}")
+    lines = [json.loads(line) for line in run(program, "stats", "--json", "--salvage", bad, status=1).stdout.splitlines()]
+    check([line["page"] for line in lines] == [*range(len(planes))], f"{name}: {len(lines)} pages")
+    for line, rows, n in zip(lines, planes, whole):
+        for c, channel in enumerate(line["channels"]):
+            want = [v for row in rows[:n] for v in row[c::channels]]
+            check((channel["count"], channel["sum"] or 0) == (len(want), sum(want)), f"{name} {line['page']}: {channel}")
+            check(channel.get("masked", 0) == (HEIGHT - n) * WIDTH, f"{name} {line['page']}: {channel}")
+    every = [v for rows, n in zip(planes, whole) for row in rows[:n] for v in row[::channels]]
+    [line] = [json.loads(line) for line in
+              run(program, "stats", "--json", "--by", "file", "--salvage", bad, status=1).stdout.splitlines()]
+    check(summary(line["channels"][0]) == of(every), f"{name}: {line}")
+    for words in (["--in-range", "0,65535"], ["--in-range", "0,65535", "--together=page"]):
+        done = run(program, "normalize", *words, "--force", "--salvage", bad, "-o", out, status=1)
+        for k, n in enumerate(whole):
+            said = f"page {k}: {HEIGHT - n} of {HEIGHT} rows cannot be decoded" in done.stderr.decode()
+            check(said == (n < HEIGHT), f"{name} page {k}: {done.stderr}")
+        tree = tiff_tree.read(out)
+        first = tree.chain[0].fields[273][0]
+        flat = struct.unpack_from(f"{tree.order}{len(planes) * WIDTH * HEIGHT * channels}H", tree.data, first)
+        want = [v for rows, n in zip(planes, whole) for y, row in enumerate(rows) for v in (row if y < n else [0] * len(row))]
+        check(len(tree.chain) == 1 and list(flat) == want, f"{name} {words}: the output")
+    before = bad.read_bytes()
+    run(program, "normalize", "--force", bad, "-o", out, status=None)
+    check(bad.read_bytes() == before, f"{name}: the input")
+    for words in (["--clip", "1,1"], ["--together=file", "--method", "meanstd=50%,20%"]):
+        run(program, "normalize", *words, "--force", "--salvage", bad, "-o", out, status=1)
+    run(program, "equalize", "--clahe", "--grid", "2", "--force", "--salvage", bad, "-o", out, status=1)
+
+
+def test_stacks(program, folder):
+    """Of a stack in one directory whose last planes are missing nothing at all was read."""
+    row = 2 * WIDTH
+    for order, strip, channels in (("<", HEIGHT, 1), (">", 7, 1), ("<", HEIGHT, 3)):
+        data, first, planes = front_stack(5, order, strip, channels)
+        plane = HEIGHT * row * channels
+        name = f"{order} strips of {strip}, {channels} channels"
+        (folder / "good.tif").write_bytes(data)
+        done = run(program, "stats", "--json", "--salvage", folder / "good.tif")
+        check(len(done.stdout.splitlines()) == 5 and not done.stderr, f"{name}: {done.stderr}")
+        for cut, whole in ((3 * plane, [60, 60, 60, 0, 0]), (2 * plane + 17 * row * channels + 5, [60, 60, 17, 0, 0]),
+                           (5 * plane - 1, [60, 60, 60, 60, 59]), (plane + row * channels, [60, 1, 0, 0, 0]),
+                           (11 * row * channels, [11, 0, 0, 0, 0])):
+            check_stack(program, folder, f"{name}, {cut} bytes", data[:first + cut], planes, whole, channels)
+    # The directory behind the planes that are there is none of their samples.
+    planes, data = stack_of_levels(n=3, text="ImageJ=1.53t\nimages=5\n")
+    bad = folder / "behind.tif"
+    bad.write_bytes(data)
+    lines = [json.loads(line) for line in run(program, "stats", "--json", "--salvage", bad, status=1).stdout.splitlines()]
+    want = [len(rows) * len(rows[0]) for rows in planes] + [0, 0]
+    check([line["channels"][0]["count"] for line in lines] == want, f"{lines}")
 
 
 def test_devices(program, folder):

@@ -89,6 +89,14 @@ def check_texts(where, before, after):
             check(re.sub(" +", " ", want) == re.sub(" +", " ", got), f"{where}: {want} becomes {got}")
 
 
+def check_output(where, path, after):
+    check_texts(where, path, after)
+    old, new = read(path), read(after)
+    texts = {DESCRIPTION, IJ_DATA, *({BITS} if "8" in where else ())}
+    found = differences(old.chain, new.chain, texts)
+    check(not found and (old.order, old.big) == (new.order, new.big), f"{where}: {found}")
+
+
 def test_round_trip(program, folder):
     """Planes were lost, levels as well; texts promised other types, and display ranges of old values stayed."""
     inputs = make_inputs(folder / "in")
@@ -98,12 +106,7 @@ def test_round_trip(program, folder):
         check(done.stderr.splitlines()[:-1] == [] or b"transfer of its own" in done.stderr, f"{words}: {done.stderr}")
         check({path.name for path in out.iterdir()} == {*inputs}, f"{words}: {sorted(out.iterdir())}")
         for name, path in inputs.items():
-            where, after = f"{words} {name}", out / name
-            check_texts(where, path, after)
-            old, new = read(path), read(after)
-            texts = {DESCRIPTION, IJ_DATA, *({BITS} if "8" in words else ())}
-            found = differences(old.chain, new.chain, texts)
-            check(not found and (old.order, old.big) == (new.order, new.big), f"{where}: {found}")
+            check_output(f"{words} {name}", path, out / name)
 
 
 def test_types(program, folder):

@@ -176,6 +176,10 @@ class Writer:
             fields[325 if page.tile else 279] = (LONG, [len(strip) for strip in page.strips])
         if page.subs:
             fields[SUB_IFDS] = (IFD8 if self.big else IFD, [self.directory(sub)[0] for sub in page.subs])
+        return self.fields(fields)
+
+    def fields(self, fields):
+        """The same of a directory whose samples lie where its fields say."""
         count, offset = ("Q", "Q") if self.big else ("H", "I")
         room, table = struct.calcsize(offset), struct.pack(self.order + count, len(fields))
         for tag, (kind, values) in sorted(fields.items()):

@@ -427,7 +427,8 @@ const Option option_table[] = {
     /* ---- Running ---- */
     {.name = "device", .argument = "NAME", .type = OPTION_TEXT, .target = PLACE(device),
      .words = "auto cpu cuda", .commands = RUNNING, .group = GROUP_RUNNING,
-     .help = "Use auto, cpu, cuda or cuda:N; a device named here is used or is an error",
+     .help = "Use auto, cpu, cuda, cuda:N, several GPUs such as cuda:0,1, or cuda:all; a device "
+             "named here is used or is an error",
      .otherwise = "$IMGSTAT_DEVICE, or auto"},
     {.name = "jobs", .letter = 'j', .argument = "N", .type = OPTION_COUNT, .target = PLACE(jobs),
      .least = 1, .most = JOBS_MAX, .commands = RUNNING, .group = GROUP_RUNNING,

@@ -919,11 +919,18 @@ typedef struct ImgstatBatch {
     bool drop_levels;   /* levels that no job names are left out, and their masks */
     bool describe;      /* ImgstatDone.mapped is wanted */
     ImgstatWrite write;
-    ImgstatOpen open;   /* its warn is called on the calling thread */
-    const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
-    /* NULL: a job fails if the device cannot be opened, is lost or runs out of memory. Else the CPU
-     * then takes over for the rest of the batch and starts that job again, unless it reads standard
-     * input. Called once, on the calling thread; why: the reason in a sentence. */
+    ImgstatOpen open; /* its warn is called on the calling thread */
+    /* As imgstat_device_open takes it, or up to 64 GPUs, such as "cuda:0,1" or "cuda:all"; NULL:
+     * "cpu". Jobs go to the devices of a list as these become free; a job stays on one. Each device
+     * needs a thread, and a GPU that is named several times gets as many more jobs at a time.
+     * Results do not depend on the list. A list that is none, or names a GPU that is not here, is
+     * an error of the call. */
+    const char *device;
+    /* NULL: a job fails if its device cannot be opened, is lost or runs out of memory; later jobs
+     * go to the other devices of a list, unless all are lost. Else these, and the CPU in place of
+     * the last, take over for the rest of the batch, and start that job again unless it reads
+     * standard input. Called once for each device that fails, on the calling thread; why: the
+     * reason in a sentence. */
     void (*fallen_back)(void *context, const char *why);
     unsigned threads; /* in all; 0: as many as the process may run on */
     /* Bytes for pixels and codecs of all files at work; at least 32 MiB; 0: 1 GiB. The peak memory
@@ -999,7 +1006,8 @@ typedef struct ImgstatMeasureBatch {
     bool (*page)(void *context, const ImgstatMeasured *measured);
     /* NULL, or called like `page`: a warning about the job's file. */
     void (*warned)(void *context, size_t job, const char *sentence);
-    /* NULL, or called like `page`: the CPU starts the job again; its earlier calls do not count. */
+    /* NULL, or called like `page`: another device starts the job again; its earlier calls do not
+     * count. */
     void (*restarted)(void *context, size_t job);
     /* NULL, or called for every job in ascending order on the calling thread, after all its pages.
      * result and message are those of the first failure. False: no further job begins. */
@@ -1011,7 +1019,7 @@ typedef struct ImgstatMeasureBatch {
 } ImgstatMeasureBatch;
 
 /* Measures files, several at a time. A failed job does not stop the others and is no error of the
- * call; a device that cannot be opened is. */
+ * call; a device that cannot be opened is, unless another of a list can. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch,
                                                                    const ImgstatJob *jobs, size_t n,
                                                                    ImgstatError *err);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* stand_in.c: a module of GPUs that are none: the processor does the work of each, so that what is
+ * dealt to several GPUs, and what becomes of it if one fails, is tested without any. The
+ * environment says what they do: IMGSTAT_STAND_IN_GPUS is their number (2); IMGSTAT_STAND_IN_MEET
+ * that the first work of each waits, 20 s at most, until so many of them have work;
+ * IMGSTAT_STAND_IN_FAULT, "1:3", that cuda:1 is lost in its third call that works ("1:0": when it
+ * is opened), or several such faults with blanks between; IMGSTAT_STAND_IN_LOG names a file that
+ * gets a line when a GPU is closed: its name, and the calls that worked. When the last one
+ * is closed, all are as new. */
+#include "device/module.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { GPUS_MOST = 100, OPEN_MOST = 1000, MEET_SECONDS = 20 };
+
+IMGSTAT_API const DeviceModule *imgstat_device_module(void);
+
+typedef struct StandIn {
+    const Device *device;
+    int gpu;
+    size_t calls;
+} StandIn;
+
+static DeviceOps ops;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static StandIn open_devices[OPEN_MOST];
+static size_t calls_of[GPUS_MOST]; /* all devices on a GPU share it, and its faults */
+static bool lost[GPUS_MOST];
+static size_t n_open;
+static int working; /* GPUs that have had work */
+
+static int number_of(const char *variable, int otherwise)
+{
+    const char *const text = getenv(variable);
+    return text ? atoi(text) : otherwise;
+}
+
+/* The call of a GPU that fails; -1: none does. */
+static long fault_of(int gpu)
+{
+    const char *at = getenv("IMGSTAT_STAND_IN_FAULT");
+    while (at && *at) {
+        char *end;
+        const long which = strtol(at, &end, 10);
+        const long call = *end == ':' ? strtol(end + 1, &end, 10) : -1;
+        if (which == gpu)
+            return call;
+        at = *end == ' ' ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+static ImgstatResult fail(int gpu, ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: it was unplugged", gpu);
+}
+
+static StandIn *find(const Device *device)
+{
+    for (size_t i = 0; i < OPEN_MOST; i++)
+        if (open_devices[i].device == device)
+            return &open_devices[i];
+    abort();
+}
+
+/* Waits for others to have work. The lock is held. */
+static void meet(int wanted)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MEET_SECONDS;
+    pthread_cond_broadcast(&changed);
+    while (working < wanted && pthread_cond_timedwait(&changed, &lock, &until) == 0) {
+    }
+}
+
+/* First in every call that works. */
+static ImgstatResult work(const Device *device, ImgstatError *err)
+{
+    pthread_mutex_lock(&lock);
+    StandIn *const own = find(device);
+    const int gpu = own->gpu;
+    const long fault = fault_of(gpu);
+    working += calls_of[gpu]++ == 0;
+    meet(number_of("IMGSTAT_STAND_IN_MEET", 0));
+    lost[gpu] = lost[gpu] || (fault > 0 && calls_of[gpu] >= (size_t)fault);
+    const bool fails = lost[gpu];
+    find(device)->calls += !fails;
+    pthread_mutex_unlock(&lock);
+    return fails ? fail(gpu, err) : IMGSTAT_OK;
+}
+
+static size_t list_gpus(ImgstatDeviceInfo *info, size_t capacity)
+{
+    const int n = number_of("IMGSTAT_STAND_IN_GPUS", 2);
+    for (int i = 0; i < n && (size_t)i < capacity; i++) {
+        info[i] = (ImgstatDeviceInfo){.memory_bytes = 1 << 30};
+        snprintf(info[i].name, sizeof info[i].name, "cuda:%d", i);
+        snprintf(info[i].description, sizeof info[i].description, "a stand-in");
+    }
+    return (size_t)n;
+}
+
+static ImgstatResult open_gpu(int index, unsigned threads, Device **out, ImgstatError *err)
+{
+    *out = NULL;
+    const int n = number_of("IMGSTAT_STAND_IN_GPUS", 2);
+    if (index >= n || index >= GPUS_MOST)
+        return error_set(
+            err, IMGSTAT_ERR_DEVICE,
+            n == 0 ? "no CUDA device: no stand-in" : "cuda:%d: there is no such stand-in", index);
+    if (fault_of(index) == 0)
+        return fail(index, err);
+    IMGSTAT_TRY(cpu_device_ops.open(0, threads, out, err));
+    (*out)->ops = &ops;
+    pthread_mutex_lock(&lock);
+    *find(NULL) = (StandIn){.device = *out, .gpu = index};
+    n_open++;
+    pthread_mutex_unlock(&lock);
+    return IMGSTAT_OK;
+}
+
+static void close_gpu(Device *device)
+{
+    const char *const path = getenv("IMGSTAT_STAND_IN_LOG");
+    pthread_mutex_lock(&lock);
+    StandIn *const own = find(device);
+    FILE *const log = path ? fopen(path, "a") : NULL;
+    if (log) {
+        fprintf(log, "cuda:%d %zu\n", own->gpu, own->calls);
+        fclose(log);
+    }
+    *own = (StandIn){0};
+    if (--n_open == 0) {
+        memset(calls_of, 0, sizeof calls_of);
+        memset(lost, 0, sizeof lost);
+        working = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    cpu_device_ops.close(device);
+}
+
+static void describe(const Device *device, ImgstatDeviceInfo *out)
+{
+    cpu_device_ops.describe(device, out);
+    pthread_mutex_lock(&lock);
+    snprintf(out->name, sizeof out->name, "cuda:%d", find(device)->gpu % GPUS_MOST);
+    pthread_mutex_unlock(&lock);
+}
+
+static ImgstatResult measure(Device *device, const PixelSource *source, PixelView view,
+                             const DeviceRecord *records, ImgstatError *err)
+{
+    IMGSTAT_TRY(work(device, err));
+    return cpu_device_ops.measure(device, source, view, records, err);
+}
+
+static ImgstatResult further_read(Device *device, const PixelSource *source, PixelView view,
+                                  const ReadRequest *request, ImgstatError *err)
+{
+    IMGSTAT_TRY(work(device, err));
+    return cpu_device_ops.read(device, source, view, request, err);
+}
+
+static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                           int16_t alpha, ImagePro *to, ImgstatError *err)
+{
+    IMGSTAT_TRY(work(device, err));
+    return cpu_device_ops.apply(device, transfer, from, alpha, to, err);
+}
+
+static ImgstatResult clahe_read(Device *device, ClahePage *page, const ImagePro *band,
+                                ImgstatError *err)
+{
+    IMGSTAT_TRY(work(device, err));
+    return cpu_device_ops.clahe_read(device, page, band, err);
+}
+
+static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
+                                 ImagePro *to, ImgstatError *err)
+{
+    IMGSTAT_TRY(work(device, err));
+    return cpu_device_ops.clahe_apply(device, page, from, to, err);
+}
+
+static void fill_table(void)
+{
+    ops = cpu_device_ops;
+    ops.name = "cuda";
+    ops.fetches = false;
+    ops.list = list_gpus;
+    ops.open = open_gpu;
+    ops.close = close_gpu;
+    ops.describe = describe;
+    ops.measure = measure;
+    ops.read = further_read;
+    ops.apply = apply;
+    ops.clahe_read = clahe_read;
+    ops.clahe_apply = clahe_apply;
+}
+
+const DeviceModule *imgstat_device_module(void)
+{
+    static const DeviceModule module = {DEVICE_MODULE_INTERFACE, IMGSTAT_VERSION, &ops};
+    pthread_once(&once, fill_table);
+    return &module;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* json_line.h: values and lines of JSON. Where memory runs out, the program ends with a message. */
+#ifndef IMGSTAT_TOOLS_JSON_LINE_H
+#define IMGSTAT_TOOLS_JSON_LINE_H
+
+#include "imgstat.h"
+#include "sentences.h"
+
+#include <json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Ends the program if json-c could not make an object. */
+void line_check(const void *object);
+
+/* Adds a value, which the object then owns. */
+void line_add(json_object *object, const char *key, json_object *value);
+
+/* bytes: a name, in any encoding. */
+json_object *line_string(const char *bytes);
+
+/* JSON text that is written as it stands. */
+json_object *line_raw(const char *text);
+
+json_object *line_count(uint64_t value);
+
+/* null where it is not finite. */
+json_object *line_real(double value);
+
+/* null where it is not defined. */
+json_object *line_value(ImgstatValue value, bool defined);
+
+json_object *line_boolean(bool value);
+
+json_object *line_sentences(const Sentences *list);
+
+/* Prints an object as a line, and frees it. */
+void line_print(FILE *out, json_object *object);
+
+#endif
