@@ -226,6 +226,24 @@ static ImgstatResult cuda_stage_bands(CudaDevice *device, const ImagePro *image,
     return cuda_stage(device, image, 1, cuda_each<Read>, (void *)(uintptr_t)&read, err);
 }
 
+/* Fails where the device cannot reach the pixels of an image, or there are none. */
+ImgstatResult cuda_check_image(const CudaDevice *device, const ImagePro *image, ImgstatError *err);
+
+/* What lies in one allocation is padded to this. */
+static inline size_t cuda_padded(size_t bytes)
+{
+    return (bytes + 255) & ~(size_t)255;
+}
+
+static inline cudaError_t cuda_copy_rows(void *to, size_t to_pitch, const void *from,
+                                         size_t from_pitch, size_t row, size_t rows,
+                                         cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (rows == 1 || (to_pitch == row && from_pitch == row))
+        return cudaMemcpyAsync(to, from, row * rows, kind, stream);
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, stream);
+}
+
 /* As many blocks as have work, but at most `each` a multiprocessor. */
 static inline unsigned cuda_blocks(const CudaDevice *device, uint64_t wanted, unsigned each)
 {

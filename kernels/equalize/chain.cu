@@ -79,7 +79,7 @@ struct DeviceTransform {
 static size_t place(size_t *at, size_t bytes)
 {
     const size_t here = *at;
-    *at += (bytes + 255) & ~(size_t)255;
+    *at += cuda_padded(bytes);
     return here;
 }
 
