@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* isa.h: source files that are compiled once per instruction set (the list is in CMakeLists.txt).
- * CMake defines IMGSTAT_ISA for them: portable, avx2 or avx512, as the levels of cpu_features.h are
- * called. */
+/* isa.h: for source files that are compiled once per instruction set. CMakeLists.txt lists them and
+ * defines IMGSTAT_ISA: portable, avx2 or avx512. base/cpu_features.h has these levels. */
 #ifndef IMGSTAT_BASE_ISA_H
 #define IMGSTAT_BASE_ISA_H
 
 #define ISA_JOIN(name, isa)   name##_##isa
 #define ISA_EXPAND(name, isa) ISA_JOIN(name, isa)
 
-/* What such a file exports under a name: name_portable, name_avx2 ... */
+/* The name under which such a file exports `name`: name_portable, name_avx2 or name_avx512. */
 #define ISA(name) ISA_EXPAND(name, IMGSTAT_ISA)
 
-/* The initializer of an array by CpuLevel: what each of them exports under the name. */
+/* The initializer of an array by CpuLevel of what these files export as `name`. */
 #if defined(__x86_64__)
 #define ISA_TABLE(name)                             \
     {                                               \
