@@ -145,7 +145,7 @@ enum { LENT_SLOTS = 4, LENT_BYTES = 16 << 20 };
 enum { DESC_SLOTS = 4 };
 /* Images of the first launch of a call for each SM, how many times as many the next one has, and
  * the most: the device begins early, then launches grow. */
-enum { FIRST_IMAGES = 4, MORE_IMAGES = 2, LAUNCH_IMAGES = 8192 };
+enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 };
 /* Bands of a mapped host image: one arrives, one is mapped, one leaves. 2 MiB take 40 us, ten
  * times what a launch costs, and two fit the bands that transforms pass. */
 enum { APPLY_SLOTS = 3, APPLY_BYTES = 2 << 20 };

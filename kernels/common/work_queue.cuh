@@ -23,9 +23,18 @@ struct WorkImage {
     uint32_t channels; /* of the image; a launch measures some of them */
     ImgstatSample sample;
     uint32_t has_nodata;
+    uint32_t parts; /* of the record */
     uint64_t nodata_key;
     Tally *tally;   /* of channel 0 */
     uint64_t *bins; /* of channel 0; NULL: none */
+};
+
+/* What an image of a batch has to itself, where all are alike otherwise. */
+struct WorkPlace {
+    const unsigned char *pixels;
+    uint64_t first_at;
+    Tally *tally;
+    uint64_t *bins;
 };
 
 /* Items are handed out in order, to whichever block is free. */
@@ -45,6 +54,7 @@ struct QueueMemory {
 
 struct Work {
     const WorkImage *images;       /* n_images, or NULL: only */
+    const WorkPlace *places;       /* n_images that are like only, an item each; or NULL */
     const uint32_t *image_of_item; /* n_items, or NULL: each image is one item */
     QueueMemory *shared;
     void *state;

@@ -13,23 +13,48 @@ struct Batch {
     LaunchPlace place;
     Kind kind;
     WorkImage *images; /* room for LAUNCH_IMAGES */
+    WorkPlace *places; /* likewise */
     size_t n, most;    /* images, and how many before the next launch */
+    bool alike;        /* all are like images[0] but for their places; the others are not set */
     bool shared;       /* two of them may share a record: addresses do not ascend */
     const Tally *last; /* record */
-    ImagePro model;    /* the image described last, in one piece; without pixels: none */
-    WorkImage work;    /* its description */
+    ImagePro model;    /* the image described last */
+    unsigned parts;    /* of its record */
 };
+
+/* Describes images that were put down as alike one by one. */
+static void expand(Batch *batch, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        const WorkPlace place = batch->places[i];
+        batch->images[i] = batch->images[0];
+        batch->images[i].pixels = place.pixels;
+        batch->images[i].first_at = place.first_at;
+        batch->images[i].tally = place.tally;
+        batch->images[i].bins = place.bins;
+    }
+}
 
 static ImgstatResult launch_batch(CudaDevice *device, Batch *batch, ImgstatError *err)
 {
     const size_t n = batch->n;
     const bool distinct = !batch->shared;
+    const bool alike = batch->alike;
     batch->n = 0;
-    batch->shared = false;
+    batch->alike = batch->shared = false;
     if (n == batch->most && n > 1)
         batch->most = n < LAUNCH_IMAGES / MORE_IMAGES ? MORE_IMAGES * n : LAUNCH_IMAGES;
     if (n == 0)
         return IMGSTAT_OK;
+    if (alike && n > 1) {
+        bool done;
+        IMGSTAT_TRY(launch_alike(device, batch->place, batch->kind, &batch->images[0],
+                                 batch->places, n, distinct, &done, err));
+        if (done)
+            return IMGSTAT_OK;
+    }
+    if (alike)
+        expand(batch, n);
     return launch_images(device, batch->place, batch->kind, batch->images, n, distinct, err);
 }
 
@@ -47,11 +72,21 @@ static ImgstatResult add_work(CudaDevice *device, Batch *batch, const WorkImage 
 {
     if (batch->n == batch->most || (batch->n == 1 && batch->place.state))
         IMGSTAT_TRY(launch_batch(device, batch, err));
+    if (batch->alike)
+        expand(batch, batch->n);
     if (batch->n > 0 && work->tally <= batch->last)
         batch->shared = true;
     batch->last = work->tally;
+    batch->alike = false;
     batch->images[batch->n++] = *work;
     return IMGSTAT_OK;
+}
+
+/* Whether the image differs from images[0], which was described last, by its place at most. */
+static bool is_alike(const Batch *batch, const ImagePro *image, const DeviceRecord *record)
+{
+    return batch->places && (batch->n == 1 || batch->alike) && sample_bits(image->sample) == 8 &&
+           record->parts == batch->parts && same_shape(&batch->model, image);
 }
 
 static Tally *record_tally(const DeviceRecord *record)
@@ -67,24 +102,41 @@ static uint64_t *record_bins(const DeviceRecord *record)
     return (uint64_t *)(record_tally(record) + record->channels);
 }
 
+/* Adds one that is. */
+static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro *image,
+                               const DeviceRecord *record, ImgstatError *err)
+{
+    Tally *tally = record_tally(record);
+    if (!batch->alike) {
+        const WorkImage *first = &batch->images[0];
+        batch->places[0] = WorkPlace{first->pixels, first->first_at, first->tally, first->bins};
+    }
+    if (batch->n == batch->most) {
+        const WorkImage model = batch->images[0];
+        IMGSTAT_TRY(launch_batch(device, batch, err));
+        batch->images[0] = model;
+    } else if (tally <= batch->last) {
+        batch->shared = true;
+    }
+    batch->last = tally;
+    WorkPlace *place = &batch->places[batch->n++];
+    place->pixels = (const unsigned char *)(uintptr_t)image->device.address;
+    place->first_at = (uint64_t)image->first_row * image->width;
+    place->tally = tally;
+    place->bins = record_bins(record);
+    batch->alike = true;
+    return IMGSTAT_OK;
+}
+
 /* Describes an image; one with very many segments goes in several bands. */
 static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro *image,
                                const DeviceRecord *record, ImgstatError *err)
 {
-    if (same_shape(&batch->model, image)) { /* the quick way */
-        WorkImage work = batch->work;
-        work.pixels = (const unsigned char *)(uintptr_t)image->device.address;
-        work.first_at = (uint64_t)image->first_row * image->width;
-        work.tally = record_tally(record);
-        work.bins = record_bins(record);
-        return add_work(device, batch, &work, err);
-    }
     bool tile_bytes;
     const uint64_t tile = tile_size(batch->kind, &tile_bytes);
     const bool by_rows = is_wide_float(image->sample);
     const uint64_t per_row = by_rows ? (image->width + tile - 1) / tile : 1;
     const uint64_t most = by_rows ? LAUNCH_SEGMENTS / (per_row ? per_row : 1) : image->height;
-    batch->model = ImagePro{};
     for (uint32_t first = 0; first < image->height;) {
         const uint32_t left = image->height - first;
         const uint32_t rows = left < most ? left : most > 0 ? (uint32_t)most : 1;
@@ -95,11 +147,9 @@ static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro 
         work.bins = record_bins(record);
         IMGSTAT_TRY(add_work(device, batch, &work, err));
         first += rows;
-        if (rows == image->height) {
-            batch->model = *image;
-            batch->work = work;
-        }
     }
+    batch->model = *image;
+    batch->parts = record->parts;
     return IMGSTAT_OK;
 }
 
@@ -138,7 +188,7 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
                                            ImgstatError *err)
 {
     const DeviceRecord *const records = (const DeviceRecord *)context;
-    const size_t list_bytes = LAUNCH_IMAGES * sizeof(WorkImage);
+    const size_t list_bytes = LAUNCH_IMAGES * (sizeof(WorkImage) + sizeof(WorkPlace));
     if (!device->list.memory) {
         device->list.memory = malloc(list_bytes);
         if (!device->list.memory)
@@ -150,6 +200,7 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
     Batch batch = {};
     batch.place = LaunchPlace{device->stream, (QueueMemory *)device->queue, NULL};
     batch.images = (WorkImage *)device->list.memory;
+    batch.places = (WorkPlace *)(batch.images + LAUNCH_IMAGES);
     batch.most = (size_t)FIRST_IMAGES * (unsigned)device->properties.multiProcessorCount;
     if (batch.most > LAUNCH_IMAGES)
         batch.most = LAUNCH_IMAGES;
@@ -164,6 +215,10 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
         bool others = false;
         for (size_t i = from; i < n; i++) {
             record = &records[origin ? origin[i] : i];
+            if (is_alike(&batch, &images[i], record)) { /* the quick way */
+                IMGSTAT_TRY(add_alike(device, &batch, &images[i], record, err));
+                continue;
+            }
             if (!same_kind(batch.kind, kind_of(&images[i], record))) {
                 others = true;
                 continue;

@@ -172,26 +172,22 @@ size_t state_bytes(const Kind &kind, size_t n)
     return channels * (n * narrow_state_bytes() + narrow16_pack_bytes());
 }
 
-/* Copies descriptions to a slot on the device, while kernels before are at work. If the launch may
- * begin early the host waits for that, which takes some 10 us, and not the stream: then it could
- * not. The slot is in use until its event `used`, to be recorded behind the launch. */
-static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkImage *images,
-                                 size_t n, DescSlot *slot, ImgstatError *err)
+/* Makes room for descriptions in a slot. It is in use until its event `used`, to be recorded
+ * behind the launch. */
+static ImgstatResult begin_upload(CudaDevice *device, DescSlot *slot, size_t bytes,
+                                  ImgstatError *err)
 {
-    const size_t table = n * sizeof *images;
-    const bool single = launch->work.n_items == n; /* an item an image */
-    const size_t bytes = table + (single ? 0 : launch->work.n_items * sizeof(uint32_t));
     if (slot->busy)
         CUDA_TRY(device, err, cudaEventSynchronize(slot->used));
     slot->busy = false;
     IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
-    IMGSTAT_TRY(cuda_reserve(device, &slot->device, bytes, false, err));
-    memcpy(slot->pinned.memory, images, table);
-    uint32_t *of_item = (uint32_t *)((char *)slot->pinned.memory + table);
-    for (size_t i = 0; i < n && !single; i++) {
-        for (uint32_t k = 0; k < images[i].items; k++)
-            *of_item++ = (uint32_t)i;
-    }
+    return cuda_reserve(device, &slot->device, bytes, false, err);
+}
+
+/* Copies them to the device, while kernels before are at work. If the launch may begin early the
+ * host waits for that, which takes some 10 us, and not the stream: then it could not. */
+static ImgstatResult end_upload(CudaDevice *device, DescSlot *slot, size_t bytes, ImgstatError *err)
+{
     CUDA_TRY(device, err,
              cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
                              cudaMemcpyHostToDevice, device->copies));
@@ -200,6 +196,23 @@ static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkI
         CUDA_TRY(device, err, cudaEventSynchronize(slot->copied));
     else
         CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->copied, 0));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkImage *images,
+                                 size_t n, DescSlot *slot, ImgstatError *err)
+{
+    const size_t table = n * sizeof *images;
+    const bool single = launch->work.n_items == n; /* an item an image */
+    const size_t bytes = table + (single ? 0 : launch->work.n_items * sizeof(uint32_t));
+    IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
+    memcpy(slot->pinned.memory, images, table);
+    uint32_t *of_item = (uint32_t *)((char *)slot->pinned.memory + table);
+    for (size_t i = 0; i < n && !single; i++) {
+        for (uint32_t k = 0; k < images[i].items; k++)
+            *of_item++ = (uint32_t)i;
+    }
+    IMGSTAT_TRY(end_upload(device, slot, bytes, err));
     launch->work.images = (const WorkImage *)slot->device.memory;
     if (!single)
         launch->work.image_of_item = (const uint32_t *)((char *)slot->device.memory + table);
@@ -254,6 +267,37 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
     }
     DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
     IMGSTAT_TRY(upload_work(device, &launch, images, n, slot, err));
+    IMGSTAT_TRY(run_kernels(&launch, kind, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
+                           const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,
+                           bool *done, ImgstatError *err)
+{
+    Launch launch = {};
+    const uint64_t average = model->rows * model->row_pixels * kind.channels;
+    const uint32_t per_item = item_tiles(device, kind, n * model->tiles, n, average);
+    *done = per_item >= model->tiles;
+    if (!*done)
+        return IMGSTAT_OK;
+    launch.device = device;
+    launch.stream = place.stream;
+    launch.work.only = *model;
+    cut_items(&launch.work.only, kind, per_item, false);
+    launch.work.n_items = launch.work.n_images = (uint32_t)n;
+    launch.work.distinct = distinct;
+    launch.work.shared = place.queue;
+    IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(kind, n), true, err));
+    launch.work.state = device->state.memory;
+    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
+    const size_t bytes = n * sizeof *places;
+    IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
+    memcpy(slot->pinned.memory, places, bytes);
+    IMGSTAT_TRY(end_upload(device, slot, bytes, err));
+    launch.work.places = (const WorkPlace *)slot->device.memory;
     IMGSTAT_TRY(run_kernels(&launch, kind, err));
     CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
     slot->busy = true;
