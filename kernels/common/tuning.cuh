@@ -114,8 +114,8 @@ enum { LUMA_WORD_THREADS = 512, LUMA_WORD_BLOCKS = 2 };
 /* equalize, 8 bits. Blocks of FEW_THREADS leave room for those of the next launch on the same SM
  * ("Small images": 6 and 9 MiB). */
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
-/* Vectors a thread keeps in registers, by the size of the image. */
-enum { KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 10 };
+/* Vectors a thread keeps in registers, by the size of the image; of the largest not all. */
+enum { KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
 /* Vectors a thread keeps in shared memory at most ("From memory"). */
 enum { SHARED_VECTORS = 12 };
 /* What a thread reads twice has so many of its registers in a round. */

@@ -74,10 +74,10 @@ DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *ent
  *             blocks, and their sum shows when they are complete: each is a total that only grows,
  *             so no other barrier and no fence is needed. Every block then makes the same table and
  *             maps what it kept. A lane has a column of the counters and of the table: no bank
- *             conflicts. What blocks of MANY_THREADS read for the last time leaves the second-level
- *             cache first. If TWICE, blocks read what they have no room for twice and count it
- *             before all else; its registers then get pixels that stay, while shared memory is
- *             counted.
+ *             conflicts. If LARGE, image and result exceed the second-level cache: what is read for
+ *             the last time leaves it first. If TWICE, blocks read what they have no room for twice
+ *             and count it before all else; its registers then get pixels that stay, while shared
+ *             memory is counted.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
  *   Memory    reads and writes each sample once, or what it does not keep twice; 257 atomic
  *             additions a block.
@@ -90,11 +90,11 @@ DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *ent
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, bool TWICE>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
-    enum { SHARES = THREADS > FEW_THREADS };
+    enum { SHARES = RESIDENCY != IN_REGISTERS, AHEAD = Prefetch<KEPT, RESIDENCY>::VECTORS };
     extern __shared__ __align__(128) uint4 memory[];
     __shared__ Cdf cdf;
     __shared__ __align__(4) unsigned char entry[BINS];
@@ -120,19 +120,19 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x == 0)
         begun = request_item(state);
 #pragma unroll
-    for (unsigned k = 0; k < Prefetch<KEPT>::VECTORS; k++)
-        v[k] = load_first<THREADS, KEPT, TWICE>(s, p, k);
+    for (unsigned k = 0; k < AHEAD; k++)
+        v[k] = load_first<THREADS, KEPT, RESIDENCY>(s, p, k);
     __syncwarp(); /* else the later loads are moved behind counts of the first vector */
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
         start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
-    if (TWICE) {
+    if (RESIDENCY == TWICE) {
         count_rounds<THREADS, KEPT>(s, p, table, v);
         count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
     }
-    count_kept<THREADS, KEPT, TWICE>(p, table, v);
-    if (SHARES && !TWICE)
+    count_kept<THREADS, KEPT, SURE, AHEAD>(p, table, v);
+    if (SHARES && RESIDENCY != TWICE)
         count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
     if (threadIdx.x < p.tail)
         count_one(table, last);
@@ -168,11 +168,11 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         const uint32_t i = threadIdx.x + k * THREADS;
         if (i < p.vectors)
             store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
-        if (TWICE && k < ROUND_VECTORS)
+        if (RESIDENCY == TWICE && k < ROUND_VECTORS)
             v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
     }
 #pragma unroll 1
-    for (uint32_t round = 1; TWICE && round <= s.rounds; round++) {
+    for (uint32_t round = 1; RESIDENCY == TWICE && round <= s.rounds; round++) {
 #pragma unroll
         for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
@@ -245,11 +245,11 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, bool TWICE>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, TWICE>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.item = vectors_per_item(s.vectors, blocks);
@@ -281,10 +281,21 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.tail = (uint32_t)(samples % 16);
     s.item = s.shared = s.rounds = 0;
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, false>(device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_FEW, 1, IN_REGISTERS>(device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_MORE)
-        return launch<FEW_THREADS, KEPT_MORE, false>(device, stream, *map, s, state, err);
-    if (s.vectors <= many * (KEPT_MANY + (uint64_t)shared_room(device)))
-        return launch<MANY_THREADS, KEPT_MANY, false>(device, stream, *map, s, state, err);
-    return launch<MANY_THREADS, KEPT_MANY, true>(device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS>(device, stream, *map, s,
+                                                                          state, err);
+    if (s.vectors <= many * KEPT_MANY)
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1,
+                      IN_REGISTERS>(device, stream, *map, s, state, err);
+    const uint64_t room = shared_room(device);
+    /* An eighth of the cache is for what else there is. */
+    const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
+    if (s.vectors <= many * (KEPT_MANY + room) && samples * 2 <= cached)
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED>(device, stream, *map, s, state,
+                                                                  err);
+    if (s.vectors <= many * (KEPT_LARGE + room))
+        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE>(device, stream, *map, s, state,
+                                                                   err);
+    return launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE>(device, stream, *map, s, state, err);
 }

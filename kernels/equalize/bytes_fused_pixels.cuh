@@ -8,6 +8,14 @@
 #include "common/sm90.cuh"
 #include "equalize/bytes_fused.cuh"
 
+/* Where the vectors of a thread stay. */
+enum Residency {
+    IN_REGISTERS,
+    SHARED, /* the rest in shared memory */
+    LARGE,  /* SHARED, of an image that does not fit the second-level cache with its result */
+    TWICE   /* what there is no room for is read twice */
+};
+
 DEVICE void count_vector(uint32_t *table, uint4 v, uint32_t column)
 {
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
@@ -74,8 +82,13 @@ DEVICE void fill_columns(uint4 *table, const uint32_t *entry)
 /* ---- Vectors in registers -------------------------------------------------------------------- */
 
 /* Vectors a thread loads before it counts the first: as was fastest. */
-template <unsigned KEPT> struct Prefetch {
-    enum { VECTORS = KEPT == KEPT_MORE ? 5 : KEPT };
+template <unsigned KEPT, Residency RESIDENCY> struct Prefetch {
+    enum {
+        VECTORS = RESIDENCY >= LARGE || KEPT <= KEPT_FEW ? KEPT
+                  : KEPT == KEPT_MORE                    ? 5
+                  : RESIDENCY == SHARED                  ? 3
+                                                         : 2
+    };
 };
 
 /* ONCE: it is not read again, so it leaves the second-level cache first. */
@@ -95,12 +108,12 @@ template <unsigned KEPT> DEVICE unsigned vector_of(const Small &s, uint32_t roun
 }
 
 /* What a thread counts first. */
-template <unsigned THREADS, unsigned KEPT, bool TWICE>
+template <unsigned THREADS, unsigned KEPT, Residency RESIDENCY>
 DEVICE uint4 load_first(const Small &s, const Item &p, unsigned k)
 {
-    if (TWICE && k < ROUND_VECTORS)
+    if (RESIDENCY == TWICE && k < ROUND_VECTORS)
         return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
-    return load_vector<THREADS, (THREADS > FEW_THREADS)>(p, k);
+    return load_vector<THREADS, RESIDENCY >= LARGE>(p, k);
 }
 
 /* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
@@ -121,17 +134,16 @@ DEVICE void count_rounds(const Small &s, const Item &p, uint32_t *table, uint4 v
 }
 
 /* Counts what a thread keeps, and loads the rest of it meanwhile. The only branches are those
- * that a block takes together, where there may be no more: what lies beyond the item is counted
- * beside the columns. A load that a branch follows shares a scoreboard with others, so that a warp
- * waits for all of them. */
-template <unsigned THREADS, unsigned KEPT, bool TWICE>
+ * that a block takes together, behind the SURE vectors that every image of the kernel has: what
+ * lies beyond the item is counted beside the columns. A load that a branch follows shares a
+ * scoreboard with others, so that a warp waits for all of them. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD>
 DEVICE void count_kept(const Item &p, uint32_t *table, uint4 v[KEPT])
 {
-    enum { AHEAD = Prefetch<KEPT>::VECTORS };
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
         const bool within = threadIdx.x + k * THREADS < p.vectors;
-        if (!TWICE && k > 0 && k * THREADS >= p.vectors)
+        if (k >= SURE && k * THREADS >= p.vectors)
             break;
         count_vector(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
         if (k + AHEAD < KEPT) {
