@@ -19,7 +19,8 @@ struct ClaheSide {
 /* A ClahePage in device memory. Instances (a channel each, or luma) differ in their tables alone.
  */
 struct ClaheWork {
-    uint32_t like, from, to; /* from, to: sample types */
+    uint32_t like;
+    ImgstatSample from, to;
     uint32_t n, luma, channels;
     int32_t alpha;
     uint32_t has_nodata;

@@ -23,7 +23,7 @@ static bool place(size_t *at, size_t *bytes, size_t n, size_t size)
     if (!size_product(n, size, &all) || all > SIZE_MAX / 2 || *bytes > SIZE_MAX / 2 - 256)
         return false;
     *at = *bytes;
-    *bytes += (all + 255) & ~(size_t)255;
+    *bytes += cuda_padded(all);
     return true;
 }
 

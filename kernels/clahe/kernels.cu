@@ -11,24 +11,23 @@ enum { TILE_WARPS = CLAHE_TILE_WARPS, TILE_THREADS = TILE_WARPS * 32 };
 enum { STRIP_ROWS = CLAHE_STRIP_ROWS };
 static_assert((int)CLAHE_NODES == TILE_THREADS, "a thread a node");
 
-static __device__ __forceinline__ uint32_t load_key(const ClaheWork &w, const ApplyPixels &p,
-                                                    const unsigned char *pixel, uint32_t channel)
+DEVICE uint32_t load_key(const ClaheWork &w, const ApplyPixels &p, const unsigned char *pixel,
+                         uint32_t channel)
 {
-    const uint32_t bytes = sample_bits((ImgstatSample)w.from) / 8;
-    return (uint32_t)sample_key((ImgstatSample)w.from,
-                                load_sample(pixel + channel * bytes, bytes, p.aligned));
+    const uint32_t bytes = sample_bits(w.from) / 8;
+    return (uint32_t)sample_key(w.from, load_sample(pixel + channel * bytes, bytes, p.aligned));
 }
 
-static __device__ __forceinline__ uint32_t channel_of(const ClaheWork &w, uint32_t k)
+DEVICE uint32_t channel_of(const ClaheWork &w, uint32_t k)
 {
     return k + (w.alpha >= 0 && (int)k >= w.alpha);
 }
 
 /* The key that instance k counts of a pixel; false where there is none. */
-static __device__ __forceinline__ bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k,
-                                              uint64_t x, uint64_t row, uint32_t *key)
+DEVICE bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k, uint64_t x, uint64_t row,
+                   uint32_t *key)
 {
-    const uint32_t bytes = sample_bits((ImgstatSample)w.from) / 8;
+    const uint32_t bytes = sample_bits(w.from) / 8;
     const unsigned char *pixel = p.from + row * p.from_pitch + x * p.channels * bytes;
     if (p.mask && !p.mask[row * p.mask_pitch + x])
         return false;
@@ -39,7 +38,7 @@ static __device__ __forceinline__ bool key_at(const ClaheWork &w, const ApplyPix
     uint64_t colour[3], luma;
     for (uint32_t c = 0; c < 3; c++)
         colour[c] = load_key(w, p, pixel, c);
-    if (!luma_of((ImgstatSample)w.from, p, colour, &luma))
+    if (!luma_of(w.from, p, colour, &luma))
         return false;
     *key = (uint32_t)luma;
     return true;
@@ -110,7 +109,7 @@ static __global__ void __launch_bounds__(TILE_THREADS)
 }
 
 /* Sum of a value of all threads, for all of them. */
-static __device__ __forceinline__ uint64_t block_sum(uint64_t value, uint64_t *part)
+DEVICE uint64_t block_sum(uint64_t value, uint64_t *part)
 {
     value = warp_sum(value);
     __syncthreads(); /* the sum before has been read */
@@ -136,7 +135,7 @@ static __device__ __forceinline__ uint64_t block_sum(uint64_t value, uint64_t *p
 static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w, uint64_t items)
 {
     __shared__ uint64_t part[TILE_WARPS];
-    __shared__ uint64_t scan[2][CLAHE_NODES];
+    __shared__ uint64_t of_warp[TILE_WARPS], total;
     __shared__ uint32_t share[CLAHE_NODES];
     const uint32_t node = threadIdx.x;
     for (uint64_t item = blockIdx.x; item < items; item += gridDim.x) {
@@ -155,16 +154,11 @@ static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w,
                 else
                     low = middle + 1;
             }
-            unsigned side = 0;
-            scan[0][node] = clahe_clipped(count, low, limit);
-            for (uint32_t step = 1; step < CLAHE_NODES; step *= 2, side ^= 1) {
-                __syncthreads(); /* the sums of the step before are whole */
-                scan[side ^ 1][node] =
-                    scan[side][node] + (node >= step ? scan[side][node - step] : 0);
-            }
-            __syncthreads(); /* so are the last ones */
-            share[node] =
-                (uint32_t)ratio_even(scan[side][node], CLAHE_UNIT, scan[side][CLAHE_NODES - 1]);
+            const uint64_t sum = block_inclusive(clahe_clipped(count, low, limit), of_warp);
+            if (node == CLAHE_NODES - 1)
+                total = sum;
+            __syncthreads(); /* the total is known */
+            share[node] = (uint32_t)ratio_even(sum, CLAHE_UNIT, total);
         }
         __syncthreads(); /* the shares are whole */
         w.share[item * CLAHE_NODES + node] =
@@ -176,9 +170,8 @@ static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w,
 }
 
 /* The levels of a position in the four tiles around a pixel. */
-static __device__ __forceinline__ void levels_at(const ClaheWork &w, uint32_t k,
-                                                 const ClaheBlend &bx, const ClaheBlend &by,
-                                                 uint32_t at, uint32_t level[4])
+DEVICE void levels_at(const ClaheWork &w, uint32_t k, const ClaheBlend &bx, const ClaheBlend &by,
+                      uint32_t at, uint32_t level[4])
 {
     const uint64_t upper = ((uint64_t)k * w.y.tiles + by.first) * w.x.tiles;
     const uint64_t lower = ((uint64_t)k * w.y.tiles + by.second) * w.x.tiles;
@@ -188,8 +181,7 @@ static __device__ __forceinline__ void levels_at(const ClaheWork &w, uint32_t k,
     level[3] = w.share[(lower + bx.second) * w.bins + at];
 }
 
-static __device__ __forceinline__ uint64_t map_pixel(const ClaheWork &w, uint32_t k, uint32_t x,
-                                                     uint32_t y, uint32_t key)
+DEVICE uint64_t map_pixel(const ClaheWork &w, uint32_t k, uint32_t x, uint32_t y, uint32_t key)
 {
     const ClaheBlend bx = w.x.blend[x], by = w.y.blend[y];
     uint32_t level[4];
@@ -267,7 +259,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS)
 static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, ClaheBand band)
 {
     const ApplyPixels &p = band.pixels;
-    const ImgstatSample from = (ImgstatSample)w.from, to = (ImgstatSample)w.to;
+    const ImgstatSample from = w.from, to = w.to;
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
     const uint32_t x = blockIdx.x * PIXEL_THREADS + threadIdx.x;
     if (x >= p.width)

@@ -25,27 +25,6 @@ static ImgstatResult dispatch_unsigned(ImgstatSample sample, const Launcher &lau
     }
 }
 
-/* The type of a sample of 32 or 64 bits. */
-template <typename Launcher>
-static ImgstatResult dispatch_wide(ImgstatSample sample, const Launcher &launch)
-{
-    assert(!sample_is_narrow(sample));
-    switch (sample) {
-    case IMGSTAT_U32:
-        return launch(std::integral_constant<int, IMGSTAT_U32>());
-    case IMGSTAT_I32:
-        return launch(std::integral_constant<int, IMGSTAT_I32>());
-    case IMGSTAT_F32:
-        return launch(std::integral_constant<int, IMGSTAT_F32>());
-    case IMGSTAT_U64:
-        return launch(std::integral_constant<int, IMGSTAT_U64>());
-    case IMGSTAT_I64:
-        return launch(std::integral_constant<int, IMGSTAT_I64>());
-    default:
-        return launch(std::integral_constant<int, IMGSTAT_F64>());
-    }
-}
-
 /* The number of channels, 1 to 4. */
 template <typename Launcher>
 static ImgstatResult dispatch_channels(unsigned channels, const Launcher &launch)

@@ -23,27 +23,26 @@ enum { NONE = 0xFFFFFFFF };
 
 /* Rank and position in one word, so that the largest is the extremum that comes first: 17 bits of
  * rank, never 0, and 47 of inverted position. */
-static __device__ __forceinline__ unsigned long long extremum_word(int key, uint64_t at,
-                                                                   bool largest)
+DEVICE unsigned long long extremum_word(int key, uint64_t at, bool largest)
 {
     const uint64_t rank = (uint64_t)(largest ? key : 65535 - key) + 1;
     return rank << 47 | (((1ull << 47) - 1) - at);
 }
 
-static __device__ __forceinline__ uint64_t extremum_at(unsigned long long word)
+DEVICE uint64_t extremum_at(unsigned long long word)
 {
     return ((1ull << 47) - 1) - (word & ((1ull << 47) - 1));
 }
 
-static __device__ __forceinline__ uint64_t extremum_key(unsigned long long word, bool largest)
+DEVICE uint64_t extremum_key(unsigned long long word, bool largest)
 {
     const uint64_t rank = (word >> 47) - 1;
     return largest ? rank : 65535 - rank;
 }
 
 /* Adds one channel to its tally, whose record is locked. words: of the minimum and the maximum. */
-static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, uint64_t masked,
-                                                    unsigned long long low, unsigned long long high)
+DEVICE void narrow_merge(Tally *tally, uint64_t n, uint64_t masked, unsigned long long low,
+                         unsigned long long high)
 {
     const uint64_t n0 = __ldcg((const unsigned long long *)&tally->n);
     const uint64_t masked0 = __ldcg((const unsigned long long *)&tally->masked);

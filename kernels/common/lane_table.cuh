@@ -14,15 +14,14 @@ enum { BINS = 256, COLUMNS = 32 };
 enum { NARROW_ROW = COLUMNS * 4, WIDE_ROW = 2 * NARROW_ROW };
 
 /* A lane's column, as bytes. */
-static __device__ __forceinline__ uint32_t own_column(void)
+DEVICE uint32_t own_column(void)
 {
     return threadIdx.x % 32 * 4;
 }
 
 /* The word at `column` bytes in the row that byte b of a word names. */
 template <unsigned ROW>
-static __device__ __forceinline__ uint32_t *row_of(uint32_t *table, uint32_t word, int b,
-                                                   uint32_t column)
+DEVICE uint32_t *row_of(uint32_t *table, uint32_t word, int b, uint32_t column)
 {
     static_assert(ROW == 1 << 7 || ROW == 1 << 8, "what the address is made for");
     const uint32_t row = (b ? word >> (b * 8 - 7) : word << 7) & 255u << 7;
@@ -30,8 +29,7 @@ static __device__ __forceinline__ uint32_t *row_of(uint32_t *table, uint32_t wor
     return (uint32_t *)((unsigned char *)table + at);
 }
 
-template <unsigned THREADS, unsigned ROW>
-static __device__ __forceinline__ void empty_columns(uint4 *table)
+template <unsigned THREADS, unsigned ROW> DEVICE void empty_columns(uint4 *table)
 {
     enum { QUADS = COLUMNS / 4 };
 #pragma unroll
@@ -41,8 +39,7 @@ static __device__ __forceinline__ void empty_columns(uint4 *table)
 
 /* A row's counters together, some threads a row: thread t has the sum of row t / SHARE. They
  * begin at different columns, so that banks do not conflict. */
-template <unsigned THREADS, unsigned ROW>
-static __device__ __forceinline__ uint32_t sum_columns(const uint4 *table)
+template <unsigned THREADS, unsigned ROW> DEVICE uint32_t sum_columns(const uint4 *table)
 {
     enum { SHARE = THREADS / BINS, QUADS = COLUMNS / 4 / SHARE };
     const uint32_t bin = threadIdx.x / SHARE, part = threadIdx.x % SHARE;

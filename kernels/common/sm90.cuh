@@ -5,12 +5,14 @@
 #ifndef IMGSTAT_KERNELS_COMMON_SM90_CUH
 #define IMGSTAT_KERNELS_COMMON_SM90_CUH
 
+#include "common/inline.cuh"
+
 #include <stdint.h>
 
 /* Blocks may begin while the last ones of the launch before are still at work (the launch asks for
- * it): what comes before this call touches nothing but shared memory, reads what no launch writes,
- * and fetches (fetch_bulk). */
-static __device__ __forceinline__ void after_launches_before(void)
+ * it): what comes before this call touches nothing but shared memory, and reads what no launch
+ * writes. */
+DEVICE void after_launches_before(void)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
@@ -20,26 +22,26 @@ static __device__ __forceinline__ void after_launches_before(void)
 /* A launch may begin while the blocks of the launch before end (the launch asks for it), with what
  * nothing depends on: what comes before this call touches only shared memory, and if work.early
  * pixels. Launches behind it begin after it, so that all before the launch before has been done. */
-static __device__ __forceinline__ void after_all_before(void)
+DEVICE void after_all_before(void)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-static __device__ __forceinline__ unsigned shared_address(const void *p)
+DEVICE unsigned shared_address(const void *p)
 {
     return (unsigned)__cvta_generic_to_shared(p);
 }
 
-static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned arrivals)
+DEVICE void barrier_init(uint64_t *barrier, unsigned arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
                  "r"(arrivals)
                  : "memory");
 }
 
-static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
+DEVICE void barrier_arrive(uint64_t *barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
                  : "memory");
@@ -52,7 +54,7 @@ static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
 #endif
 
 /* Waits until the phase of that parity is over. */
-static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
+DEVICE void barrier_wait(uint64_t *barrier, unsigned parity)
 {
     asm volatile("{\n"
                  ".reg .pred done;\n"
@@ -66,7 +68,7 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
 /* Bulk copies; what compiles for older devices does not name them. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 /* Arrives, and lets the phase end only when so many bytes have come as well. */
-static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
+DEVICE void barrier_expect(uint64_t *barrier, unsigned bytes)
 {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
@@ -75,8 +77,7 @@ static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigne
 }
 
 /* Copies, and arrives as barrier_expect does. Everything on 16 bytes. */
-static __device__ __forceinline__ void load_bulk(void *to, const void *from, unsigned bytes,
-                                                 uint64_t *barrier)
+DEVICE void load_bulk(void *to, const void *from, unsigned bytes, uint64_t *barrier)
 {
     barrier_expect(barrier, bytes);
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -85,30 +86,6 @@ static __device__ __forceinline__ void load_bulk(void *to, const void *from, uns
                  : "memory");
 }
 
-/* load_bulk of what is read once: it leaves the second-level cache first. */
-static __device__ __forceinline__ void load_bulk_once(void *to, const void *from, unsigned bytes,
-                                                      uint64_t *barrier)
-{
-    barrier_expect(barrier, bytes);
-    asm volatile("{\n"
-                 ".reg .b64 policy;\n"
-                 "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
-                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".L2::cache_hint [%0], [%1], %2, [%3], policy;\n"
-                 "}\n" ::"r"(shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
-}
-
 #endif
-
-/* Brings bytes nearer, into the second-level cache, and reads none: they may still be written.
- * Everything on 16 bytes. */
-static __device__ __forceinline__ void fetch_bulk(const void *from, unsigned bytes)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-#endif
-}
 
 #endif

@@ -51,8 +51,6 @@ enum { HISTOGRAM16_THREADS = 1024 };
 enum { HISTOGRAM16_STEPS = 3 };
 /* Samples from which a block chooses its layout, in so many buckets of leading bits. */
 enum { HISTOGRAM16_SAMPLES = 512, HISTOGRAM16_BUCKETS = 256 };
-/* Steps before the end of an item at which a block asks for the next: the answer takes as long. */
-enum { HISTOGRAM16_ASK_STEPS = 3 };
 /* One tile in so many of a lone image is handed out one by one at the end. */
 enum { HISTOGRAM16_TAIL_SHARE = 32 };
 /* Blocks that move packed sums to the bins: one block takes 25 us. */
@@ -117,14 +115,11 @@ enum { LUMA_WORD_THREADS = 512, LUMA_WORD_BLOCKS = 2 };
  * ("Small images": 6 and 9 MiB). */
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
 /* Vectors a thread keeps in registers, by the size of the image; of the largest not all. */
-enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
+enum { KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
 /* Vectors a thread keeps in shared memory at most ("From memory"). */
 enum { SHARED_VECTORS = 12 };
 /* What a thread reads twice has so many of its registers in a round. */
 enum { ROUND_VECTORS = 4 };
-/* Vectors of a thread that are worth fetching before the launch before has ended; at 9 MiB more
- * hold it up by 0.35 us ("From memory"). */
-enum { FETCHED_VECTORS = 6 };
 /* Blocks of a launch at most, and lines of the cache over which they spread their counts. */
 enum { SMALL_BLOCKS = 256, SMALL_LINES = 32 };
 /* Looks of some 0.4 us before a block counts for one that has not begun: blocks of a launch begin

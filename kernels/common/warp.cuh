@@ -4,13 +4,15 @@
 #ifndef IMGSTAT_KERNELS_COMMON_WARP_CUH
 #define IMGSTAT_KERNELS_COMMON_WARP_CUH
 
+#include "common/inline.cuh"
+
 static const unsigned ALL_LANES = 0xFFFFFFFFu;
 
 /* One instruction reduces 32 bits. Sums of 64 bits are those of three parts; 32 lanes of those do
  * not overflow 32 bits; extrema, unsigned, those of the upper halves, and of the lower ones where
  * the upper one is it. */
 
-template <typename T> static __device__ __forceinline__ T warp_sum(T v)
+template <typename T> DEVICE T warp_sum(T v)
 {
     if constexpr (sizeof(T) == 4) {
         return __reduce_add_sync(ALL_LANES, v);
@@ -25,7 +27,7 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T v)
     }
 }
 
-template <typename T> static __device__ __forceinline__ T warp_min(T v)
+template <typename T> DEVICE T warp_min(T v)
 {
     if constexpr (sizeof(T) == 4) {
         return __reduce_min_sync(ALL_LANES, v);
@@ -37,7 +39,7 @@ template <typename T> static __device__ __forceinline__ T warp_min(T v)
     }
 }
 
-template <typename T> static __device__ __forceinline__ T warp_max(T v)
+template <typename T> DEVICE T warp_max(T v)
 {
     if constexpr (sizeof(T) == 4) {
         return __reduce_max_sync(ALL_LANES, v);
@@ -50,7 +52,7 @@ template <typename T> static __device__ __forceinline__ T warp_max(T v)
 }
 
 /* The sum of the lanes up to each. */
-template <typename T> static __device__ __forceinline__ T warp_inclusive(T v)
+template <typename T> DEVICE T warp_inclusive(T v)
 {
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
@@ -58,6 +60,18 @@ template <typename T> static __device__ __forceinline__ T warp_inclusive(T v)
         v += threadIdx.x % 32 >= (unsigned)h ? lower : 0;
     }
     return v;
+}
+
+/* The sum of a block's threads up to each; of_warp: a word a warp, in shared memory, that nobody
+ * reads any more. */
+template <typename T> DEVICE T block_inclusive(T v, T *of_warp)
+{
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const T sum = warp_inclusive(v);
+    if (lane == 31)
+        of_warp[warp] = sum;
+    __syncthreads(); /* sums of warps are known */
+    return sum + warp_sum(lane < warp ? of_warp[lane] : (T)0);
 }
 
 #endif

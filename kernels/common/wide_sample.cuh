@@ -7,16 +7,12 @@
 #include "common/warp.cuh"
 #include "common/work_queue.cuh"
 
+#include <type_traits>
+
 template <int SAMPLE> struct WideType;
 template <> struct WideType<IMGSTAT_U32> {
     typedef uint32_t Raw, Value;
     typedef uint4 Vector;
-    static constexpr bool FLOAT = false;
-};
-template <> struct WideType<IMGSTAT_I32> {
-    typedef uint32_t Raw;
-    typedef int32_t Value;
-    typedef int4 Vector;
     static constexpr bool FLOAT = false;
 };
 template <> struct WideType<IMGSTAT_F32> {
@@ -31,12 +27,6 @@ template <> struct WideType<IMGSTAT_U64> {
     typedef ulonglong2 Vector;
     static constexpr bool FLOAT = false;
 };
-template <> struct WideType<IMGSTAT_I64> {
-    typedef uint64_t Raw;
-    typedef long long Value;
-    typedef longlong2 Vector;
-    static constexpr bool FLOAT = false;
-};
 template <> struct WideType<IMGSTAT_F64> {
     typedef uint64_t Raw;
     typedef double Value;
@@ -44,8 +34,11 @@ template <> struct WideType<IMGSTAT_F64> {
     static constexpr bool FLOAT = true;
 };
 
+template <int SAMPLE> using RawOf = typename WideType<SAMPLE>::Raw;
+template <int SAMPLE> using ValueOf = typename WideType<SAMPLE>::Value;
+
 /* Item e of a vector; e is known at compile time. */
-template <typename V> static __device__ __forceinline__ auto vector_item(const V &v, int e)
+template <typename V> DEVICE auto vector_item(const V &v, int e)
 {
     if constexpr (sizeof(v.x) == 4)
         return e == 0 ? v.x : e == 1 ? v.y : e == 2 ? v.z : v.w;
@@ -54,62 +47,45 @@ template <typename V> static __device__ __forceinline__ auto vector_item(const V
 }
 
 /* What makes a key of the bits of an integer. Kernels of U32 and U64 serve signed images too. */
-template <int SAMPLE>
-static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_sign(const WorkImage &image)
+template <int SAMPLE> DEVICE RawOf<SAMPLE> wide_sign(const WorkImage &image)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     static_assert(!WideType<SAMPLE>::FLOAT, "keys of floats are made otherwise");
-    return (Raw)sample_is_signed((ImgstatSample)image.sample) << (8 * sizeof(Raw) - 1);
+    return (Raw)sample_is_signed(image.sample) << (8 * sizeof(Raw) - 1);
 }
 
 /* The key of a sample with the bits `raw`. */
-template <int SAMPLE>
-static __device__ __forceinline__ typename WideType<SAMPLE>::Raw
-wide_key(const WorkImage &image, typename WideType<SAMPLE>::Raw raw)
+template <int SAMPLE> DEVICE RawOf<SAMPLE> wide_key(const WorkImage &image, RawOf<SAMPLE> raw)
 {
     if constexpr (WideType<SAMPLE>::FLOAT)
-        return (typename WideType<SAMPLE>::Raw)sample_key((ImgstatSample)SAMPLE, raw);
+        return (RawOf<SAMPLE>)sample_key((ImgstatSample)SAMPLE, raw);
     else
         return raw ^ wide_sign<SAMPLE>(image);
 }
 
 /* The bits of a sample with the key `key`. */
-template <int SAMPLE>
-static __device__ __forceinline__ typename WideType<SAMPLE>::Raw wide_raw(const WorkImage &image,
-                                                                          uint64_t key)
+template <int SAMPLE> DEVICE RawOf<SAMPLE> wide_raw(const WorkImage &image, uint64_t key)
 {
     if constexpr (WideType<SAMPLE>::FLOAT)
-        return (typename WideType<SAMPLE>::Raw)sample_raw((ImgstatSample)SAMPLE, key);
+        return (RawOf<SAMPLE>)sample_raw((ImgstatSample)SAMPLE, key);
     else
-        return (typename WideType<SAMPLE>::Raw)key ^ wide_sign<SAMPLE>(image);
-}
-
-/* Finite and not nodata. */
-template <int SAMPLE>
-static __device__ __forceinline__ bool wide_valid(const WorkImage &image, uint64_t key)
-{
-    const ImgstatSample type = (ImgstatSample)SAMPLE;
-    if (image.has_nodata && key == image.nodata_key)
-        return false;
-    return !WideType<SAMPLE>::FLOAT ||
-           (key > sample_key_infinity(type, true) && key < sample_key_infinity(type, false));
+        return (RawOf<SAMPLE>)key ^ wide_sign<SAMPLE>(image);
 }
 
 /* The nearest double. */
-template <int SAMPLE>
-static __device__ __forceinline__ double wide_double(typename WideType<SAMPLE>::Raw raw)
+template <int SAMPLE> DEVICE double wide_double(const WorkImage &image, RawOf<SAMPLE> raw)
 {
     if constexpr (SAMPLE == IMGSTAT_F32)
         return (double)__uint_as_float(raw);
     else if constexpr (SAMPLE == IMGSTAT_F64)
         return __longlong_as_double((long long)raw);
     else
-        return (double)(typename WideType<SAMPLE>::Value)raw;
+        return sample_is_signed(image.sample) ? (double)(std::make_signed_t<decltype(raw)>)raw
+                                              : (double)raw;
 }
 
 /* The key of a float. */
-template <int SAMPLE>
-static __device__ __forceinline__ uint64_t value_key(typename WideType<SAMPLE>::Value value)
+template <int SAMPLE> DEVICE uint64_t value_key(ValueOf<SAMPLE> value)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     if constexpr (SAMPLE == IMGSTAT_F32)
@@ -119,27 +95,26 @@ static __device__ __forceinline__ uint64_t value_key(typename WideType<SAMPLE>::
 }
 
 /* Of finite values. */
-static __device__ __forceinline__ float value_min(float a, float b)
+DEVICE float value_min(float a, float b)
 {
     return fminf(a, b);
 }
-static __device__ __forceinline__ float value_max(float a, float b)
+DEVICE float value_max(float a, float b)
 {
     return fmaxf(a, b);
 }
-static __device__ __forceinline__ double value_min(double a, double b)
+DEVICE double value_min(double a, double b)
 {
     return b < a ? b : a;
 }
-static __device__ __forceinline__ double value_max(double a, double b)
+DEVICE double value_max(double a, double b)
 {
     return b > a ? b : a;
 }
 
 /* The tree of docs/float-sums.md, step 4, of two sums at once: the upper half of the warp goes on
  * with the second. Lane t gives lanes t, t + 32, t + 64, t + 96 of the segment. */
-static __device__ __forceinline__ void lanes_fold(const double (&a)[4], const double (&b)[4],
-                                                  double *sum_a, double *sum_b)
+DEVICE void lanes_fold(const double (&a)[4], const double (&b)[4], double *sum_a, double *sum_b)
 {
     const double half_a = (a[0] + a[2]) + (a[1] + a[3]), half_b = (b[0] + b[2]) + (b[1] + b[3]);
     const bool upper = threadIdx.x % 32 >= 16;

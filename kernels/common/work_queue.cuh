@@ -21,7 +21,7 @@ struct WorkImage {
     uint32_t items, large_items; /* the latter come first */
     uint32_t tiles_per_item, tiles_per_small;
     uint32_t channels; /* of the image; a launch measures some of them */
-    uint32_t sample;
+    ImgstatSample sample;
     uint32_t has_nodata;
     uint32_t parts; /* of the record */
     uint64_t nodata_key;
@@ -69,29 +69,41 @@ struct Work {
     WorkImage only;
 };
 
-static __device__ __forceinline__ uint32_t work_image_of(const Work &work, uint64_t item)
+DEVICE uint32_t work_image_of(const Work &work, uint64_t item)
 {
     if (work.image_of_item)
         return __ldg(&work.image_of_item[item]);
     return work.n_images > 1 ? (uint32_t)item : 0;
 }
 
-static __device__ __forceinline__ const WorkImage &work_image(const Work &work, uint32_t i)
+DEVICE const WorkImage &work_image(const Work &work, uint32_t i)
 {
     return work.images ? work.images[i] : work.only;
 }
 
-/* Row and place in the row of a tile. */
-static __device__ __forceinline__ void tile_place(const WorkImage &image, uint64_t tile,
-                                                  uint64_t *row, uint64_t *place)
+/* Whether the sample with a key is finite and not nodata. sample: the image's type, or one whose
+ * keys are alike. */
+DEVICE bool key_valid(const WorkImage &image, ImgstatSample sample, uint64_t key)
 {
-    *row = image.rows == 1 ? 0 : tile / image.tiles_per_row;
+    return !(image.has_nodata && key == image.nodata_key) &&
+           (!sample_is_float(sample) ||
+            (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false)));
+}
+
+/* Row and place in the row of a tile. Divisions of 64 bits are slow. */
+DEVICE void tile_place(const WorkImage &image, uint64_t tile, uint64_t *row, uint64_t *place)
+{
+    if (image.rows == 1)
+        *row = 0;
+    else if ((tile | image.tiles_per_row) >> 32 == 0)
+        *row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
+    else
+        *row = tile / image.tiles_per_row;
     *place = tile - *row * image.tiles_per_row;
 }
 
 /* The tiles of an item. The last ones of a launch are smaller, so that blocks end together. */
-static __device__ __forceinline__ void item_tiles(const WorkImage &image, uint64_t item,
-                                                  uint64_t *begin, uint64_t *end)
+DEVICE void item_tiles(const WorkImage &image, uint64_t item, uint64_t *begin, uint64_t *end)
 {
     const uint64_t i = item - image.first_item, large = image.large_items;
     const uint64_t tiles = i < large ? image.tiles_per_item : image.tiles_per_small;
@@ -106,8 +118,7 @@ struct RowSegment {
     unsigned n;                   /* pixels */
 };
 
-static __device__ __forceinline__ RowSegment segment_at(const WorkImage &image, uint64_t row,
-                                                        uint64_t x, unsigned bytes)
+DEVICE RowSegment segment_at(const WorkImage &image, uint64_t row, uint64_t x, unsigned bytes)
 {
     RowSegment segment;
     segment.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
@@ -116,30 +127,23 @@ static __device__ __forceinline__ RowSegment segment_at(const WorkImage &image, 
     return segment;
 }
 
-static __device__ __forceinline__ RowSegment tile_segment(const WorkImage &image, uint64_t tile,
-                                                          unsigned bytes)
+DEVICE RowSegment tile_segment(const WorkImage &image, uint64_t tile, unsigned bytes)
 {
     uint64_t row, place;
-    if (image.rows > 1 &&
-        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
-        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
-        place = tile - row * image.tiles_per_row;
-    } else {
-        tile_place(image, tile, &row, &place);
-    }
+    tile_place(image, tile, &row, &place);
     return segment_at(image, row, place * PIECE, bytes);
 }
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void lock_acquire(unsigned *lock)
+DEVICE void lock_acquire(unsigned *lock)
 {
     while (atomicCAS(lock, 0u, 1u) != 0u)
         __nanosleep(64);
     __threadfence();
 }
 
-static __device__ __forceinline__ void lock_release(unsigned *lock)
+DEVICE void lock_release(unsigned *lock)
 {
     __threadfence();
     atomicExch(lock, 0u);
@@ -155,14 +159,13 @@ struct Extreme {
     unsigned reserved;
 };
 
-static __device__ __forceinline__ uint64_t extreme_rank(uint64_t key, bool largest)
+DEVICE uint64_t extreme_rank(uint64_t key, bool largest)
 {
     return largest ? key : ~key;
 }
 
 /* Whether an occurrence at `at` or after it could be the one to keep. */
-static __device__ __forceinline__ bool extreme_leads(const Extreme *extreme, uint64_t rank,
-                                                     uint64_t at)
+DEVICE bool extreme_leads(const Extreme *extreme, uint64_t rank, uint64_t at)
 {
     const uint64_t best = *(volatile const unsigned long long *)&extreme->rank;
     __threadfence();
@@ -172,8 +175,7 @@ static __device__ __forceinline__ bool extreme_leads(const Extreme *extreme, uin
 
 /* extreme_leads, and publishes the rank that this block has. Of blocks that call at the same time
  * few get true, unless their keys are equal. */
-static __device__ __forceinline__ bool extreme_needs(Extreme *extreme, uint64_t key, uint64_t at,
-                                                     bool largest)
+DEVICE bool extreme_needs(Extreme *extreme, uint64_t key, uint64_t at, bool largest)
 {
     const uint64_t rank = extreme_rank(key, largest);
     return atomicMax(&extreme->lead, (unsigned long long)rank) <= rank &&
@@ -181,8 +183,7 @@ static __device__ __forceinline__ bool extreme_needs(Extreme *extreme, uint64_t 
 }
 
 /* Publishes an extremum. A block that no longer leads stops waiting for the lock. */
-static __device__ __forceinline__ void extreme_publish(Extreme *extreme, uint64_t key, uint64_t at,
-                                                       bool largest)
+DEVICE void extreme_publish(Extreme *extreme, uint64_t key, uint64_t at, bool largest)
 {
     const uint64_t rank = extreme_rank(key, largest), place = ~at;
     volatile unsigned long long *best = &extreme->rank, *best_place = &extreme->place;
@@ -211,7 +212,7 @@ struct FoundExtrema {
 };
 
 /* Returns what the blocks agreed on, and leaves "none" for the next launch. */
-static __device__ __forceinline__ FoundExtrema extrema_fetch(Extreme *low, Extreme *high)
+DEVICE FoundExtrema extrema_fetch(Extreme *low, Extreme *high)
 {
     FoundExtrema found = {1, 0, 0, 0};
     const uint64_t place = __ldcg(&low->place);
@@ -228,8 +229,7 @@ static __device__ __forceinline__ FoundExtrema extrema_fetch(Extreme *low, Extre
 
 /* As merge_extrema of record.c; n: samples counted in what is merged. The caller holds the lock
  * and adds n itself afterwards. */
-static __device__ __forceinline__ void tally_merge_extrema(Tally *into, uint64_t n,
-                                                           const FoundExtrema &from)
+DEVICE void tally_merge_extrema(Tally *into, uint64_t n, const FoundExtrema &from)
 {
     const uint64_t n0 = __ldcg((const unsigned long long *)&into->n);
     const uint64_t min0 = __ldcg((const unsigned long long *)&into->min_key);
@@ -255,12 +255,12 @@ static __device__ __forceinline__ void tally_merge_extrema(Tally *into, uint64_t
     }
 }
 
-static __device__ __forceinline__ void tally_add(uint64_t *field, uint64_t n)
+DEVICE void tally_add(uint64_t *field, uint64_t n)
 {
     *field = __ldcg((const unsigned long long *)field) + n;
 }
 
-static __device__ __forceinline__ unsigned *record_lock(const Work &work, const Tally *tally)
+DEVICE unsigned *record_lock(const Work &work, const Tally *tally)
 {
     const uint64_t address = (uint64_t)tally / 64;
     return &work.shared->lock[(address ^ (address >> 10)) % RECORD_LOCKS];
@@ -268,7 +268,7 @@ static __device__ __forceinline__ unsigned *record_lock(const Work &work, const 
 
 /* Called by one thread of each block when it is done with the queues. The last one to come readies
  * them for the next launch, and gets true. */
-static __device__ __forceinline__ bool queue_release(const Work &work)
+DEVICE bool queue_release(const Work &work)
 {
     QueueMemory *const memory = work.shared;
     if (atomicAdd(&memory->queue.finished, 1u) != gridDim.x - 1)
@@ -281,7 +281,7 @@ static __device__ __forceinline__ bool queue_release(const Work &work)
     return true;
 }
 
-static __device__ __forceinline__ void bin_add(uint64_t *bin, uint64_t n)
+DEVICE void bin_add(uint64_t *bin, uint64_t n)
 {
     atomicAdd((unsigned long long *)bin, (unsigned long long)n);
 }

@@ -99,7 +99,7 @@ ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared
 static size_t grown(size_t bytes, size_t before)
 {
     const size_t more = before + before / 2, least = bytes > 4096 ? bytes : 4096;
-    return (more > least ? more : least) + 255 & ~(size_t)255;
+    return cuda_padded(more > least ? more : least);
 }
 
 /* Replaces the memory of a buffer by at least so many bytes; its contents are lost. */

@@ -226,6 +226,24 @@ static ImgstatResult cuda_stage_bands(CudaDevice *device, const ImagePro *image,
     return cuda_stage(device, image, 1, cuda_each<Read>, (void *)(uintptr_t)&read, err);
 }
 
+/* Fails where the device cannot reach the pixels of an image, or there are none. */
+ImgstatResult cuda_check_image(const CudaDevice *device, const ImagePro *image, ImgstatError *err);
+
+/* What lies in one allocation is padded to this. */
+static inline size_t cuda_padded(size_t bytes)
+{
+    return (bytes + 255) & ~(size_t)255;
+}
+
+static inline cudaError_t cuda_copy_rows(void *to, size_t to_pitch, const void *from,
+                                         size_t from_pitch, size_t row, size_t rows,
+                                         cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (rows == 1 || (to_pitch == row && from_pitch == row))
+        return cudaMemcpyAsync(to, from, row * rows, kind, stream);
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, stream);
+}
+
 /* As many blocks as have work, but at most `each` a multiprocessor. */
 static inline unsigned cuda_blocks(const CudaDevice *device, uint64_t wanted, unsigned each)
 {
@@ -321,16 +339,16 @@ static ImgstatResult cuda_read_luma(CudaDevice *device, const ImagePro *image, c
     return cuda_luma_bands(device, image, cuda_each<Read>, (void *)(uintptr_t)&read, err);
 }
 
-/* Each part of a read of one image: its digits, ranges, gathers, sort, moments. */
-ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
-                                ImgstatError *err);
-ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+/* Parts of a read of one image, within a call that has entered; channels are the image's. */
+ImgstatResult cuda_count_digits(CudaDevice *device, const ImagePro *image, DigitCount *counts,
+                                size_t n, ImgstatError *err);
+ImgstatResult cuda_count_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
                                ImgstatError *err);
-ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gather,
                           ImgstatError *err);
-ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+ImgstatResult cuda_sort_add(CudaDevice *device, const ImagePro *image, uint16_t channel,
                             ImgstatError *err);
-ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
+ImgstatResult cuda_central(CudaDevice *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
 
 #endif

@@ -167,16 +167,10 @@ static ImgstatResult realign(CudaDevice *device, const ImagePro *image, ImagePro
     *out = *image;
     out->device.address = (uint64_t)(uintptr_t)device->aligned.memory;
     out->pitch = pitch;
-    const char *from = (const char *)(uintptr_t)image->device.address;
-    char *to = (char *)device->aligned.memory;
-    if (image->height == 1) {
-        CUDA_TRY(device, err,
-                 cudaMemcpyAsync(to, from, row_bytes, cudaMemcpyDeviceToDevice, device->stream));
-        return IMGSTAT_OK;
-    }
     CUDA_TRY(device, err,
-             cudaMemcpy2DAsync(to, pitch, from, image->pitch, row_bytes, image->height,
-                               cudaMemcpyDeviceToDevice, device->stream));
+             cuda_copy_rows(device->aligned.memory, pitch,
+                            (const void *)(uintptr_t)image->device.address, image->pitch, row_bytes,
+                            image->height, cudaMemcpyDeviceToDevice, device->stream));
     return IMGSTAT_OK;
 }
 

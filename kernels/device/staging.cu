@@ -81,12 +81,6 @@ static ImgstatResult end_buffer(CudaDevice *device, StageBuffer *buffer, CudaRea
     return IMGSTAT_OK;
 }
 
-/* Bytes that n rows take in a buffer: pixels, then the mask, each on a boundary of 256. */
-static size_t padded(size_t bytes)
-{
-    return (bytes + 255) & ~(size_t)255;
-}
-
 /* Puts as many rows from `first` on into the buffer as fit; returns how many did. */
 static uint32_t add_rows(CudaDevice *device, StageBuffer *buffer, const ImagePro *image,
                          uint32_t origin, uint32_t first)
@@ -111,14 +105,14 @@ static uint32_t add_rows(CudaDevice *device, StageBuffer *buffer, const ImagePro
     band->device.address = (uint64_t)(uintptr_t)there;
     band->pitch = row_bytes;
     if (image->mask) {
-        const size_t at = padded(rows * row_bytes);
+        const size_t at = cuda_padded(rows * row_bytes);
         gather_rows(device->pool, to + at, band->mask, image->mask_pitch, mask_bytes, rows);
         band->mask = there + at;
         band->mask_pitch = mask_bytes;
         buffer->used += at;
-        buffer->used += padded(rows * mask_bytes);
+        buffer->used += cuda_padded(rows * mask_bytes);
     } else {
-        buffer->used += padded(rows * row_bytes);
+        buffer->used += cuda_padded(rows * row_bytes);
     }
     buffer->origin[buffer->n++] = origin;
     return (uint32_t)rows;
@@ -139,11 +133,11 @@ static ImgstatResult stage_image(CudaDevice *device, StageBuffer *buffer, const 
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_image(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
+ImgstatResult cuda_check_image(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
 {
     const bool empty = image->width == 0 || image->height == 0;
     if (image->memory == IMGSTAT_CUDA && image->device_id != device->index)
-        return error_set(err, IMGSTAT_ERR_ARG, "cuda:%d cannot read an image on cuda:%d",
+        return error_set(err, IMGSTAT_ERR_ARG, "cuda:%d cannot reach an image on cuda:%d",
                          device->index, image->device_id);
     if (!empty && (image->memory == IMGSTAT_CUDA ? !image->device.address : !image->host))
         return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
@@ -155,7 +149,7 @@ ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, C
 {
     size_t on_device = 0;
     for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(check_image(device, &images[i], err));
+        IMGSTAT_TRY(cuda_check_image(device, &images[i], err));
         on_device += images[i].memory == IMGSTAT_CUDA;
     }
     if (on_device == n)

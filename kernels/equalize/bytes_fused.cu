@@ -5,29 +5,28 @@
 
 /* Shared memory beside table and pixels. */
 enum { OTHER_BYTES = 2048 };
-/* Counts and their marks fit 27 bits. */
+/* Ranks of fewer than 2^27 samples fit 64 bits (small_rank). */
 enum { SMALL_VECTORS = (1 << 27) / 16 };
 
 /* ---- Counts of a item ----------------------------------------------------------------------- */
 
 /* A block adds the counts in its table to those of all blocks. */
-template <unsigned THREADS, unsigned COPIES>
-static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t parity, uint32_t flip,
-                                                  const Item &p, const uint4 *table)
+template <unsigned THREADS>
+DEVICE void add_counts(SmallState *state, uint32_t parity, uint32_t flip, const Item &p,
+                       const uint4 *table)
 {
     const uint32_t sum = sum_columns<THREADS, WIDE_ROW>(table);
     const uint32_t bin = threadIdx.x / (THREADS / BINS);
     if (threadIdx.x % (THREADS / BINS) == 0 && sum)
-        atomicAdd(count_of<COPIES>(state, parity, blockIdx.x % COPIES, bin ^ flip), sum);
+        atomicAdd(count_of(state, parity, bin ^ flip), sum);
     if (threadIdx.x == THREADS - 32)
         atomicAdd(state->samples[parity], item_samples(p));
 }
 
 /* A block counts the item of one that has not begun. */
-template <unsigned THREADS, unsigned COPIES>
-static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t parity,
-                                            uint32_t flip, uint32_t block, uint4 *memory,
-                                            Helped *helped)
+template <unsigned THREADS>
+DEVICE void help(const Small &s, SmallState *state, uint32_t parity, uint32_t flip, uint32_t block,
+                 uint4 *memory, Helped *helped)
 {
     const Item p = item_of(s, block);
     uint32_t *const table = (uint32_t *)memory;
@@ -43,15 +42,15 @@ static __device__ __forceinline__ void help(const Small &s, SmallState *state, u
         helped->block[block] = 1;
     }
     __syncthreads(); /* the counts are whole */
-    add_counts<THREADS, COPIES>(state, parity, flip, p, memory);
+    add_counts<THREADS>(state, parity, flip, p, memory);
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
 /* Samples of items that other blocks should have done, through the finished table. */
-template <unsigned THREADS, bool COLUMNED>
-static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *table,
-                                                  const unsigned char *entry, const Helped &helped)
+template <unsigned THREADS>
+DEVICE void map_helped(const Small &s, uint32_t *table, const unsigned char *entry,
+                       const Helped &helped)
 {
 #pragma unroll 1
     for (uint32_t block = 0; block < gridDim.x; block++) {
@@ -60,7 +59,7 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
         const Item p = item_of(s, block);
 #pragma unroll 1
         for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
-            p.to[i] = map_vector<COLUMNED>(table, entry, p.from[i]);
+            p.to[i] = map_vector(table, p.from[i]);
         if (threadIdx.x < p.tail)
             ((unsigned char *)(p.to + p.vectors))[threadIdx.x] =
                 entry[((const unsigned char *)(p.from + p.vectors))[threadIdx.x]];
@@ -91,14 +90,13 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY, unsigned COPIES,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
     enum { SHARES = RESIDENCY != IN_REGISTERS, AHEAD = Prefetch<KEPT, RESIDENCY>::VECTORS };
     extern __shared__ __align__(128) uint4 memory[];
-    __shared__ Parts parts;
+    __shared__ Cdf cdf;
     __shared__ __align__(4) unsigned char entry[BINS];
     __shared__ Helped helped;
     __shared__ uint32_t parity, own, left;
@@ -115,11 +113,9 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     empty_columns<THREADS, WIDE_ROW>(memory);
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
         ((uint32_t *)&helped)[i] = 0;
-    if (threadIdx.x < sizeof parts / 4)
-        ((uint32_t *)&parts)[threadIdx.x] = 0;
-    __syncthreads(); /* the table is empty, and barriers are ready */
-    if (THREADS == FEW_THREADS && s.fetches && threadIdx.x == 0 && p.vectors > 0)
-        fetch_bulk(p.from, p.vectors * 16);
+    if (threadIdx.x == 0)
+        cdf.first = 0; /* which stays if there is nothing but nodata */
+    __syncthreads();   /* the table is empty, and barriers are ready */
     after_launches_before();
     if (threadIdx.x == 0)
         begun = request_item(state);
@@ -130,7 +126,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
-        start_copies<THREADS, RESIDENCY>(s, p, KEPT * THREADS, kept, arrived);
+        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
     if (RESIDENCY == TWICE) {
         count_rounds<THREADS, KEPT>(s, p, table, v);
         count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
@@ -145,34 +141,33 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     __syncthreads(); /* the counts are whole */
 
     if (own)
-        add_counts<THREADS, COPIES>(state, parity, m.from_flip, p, memory);
+        add_counts<THREADS>(state, parity, m.from_flip, p, memory);
     if (blockIdx.x == 0)
         empty_next<THREADS>(state, parity); /* no other launch runs */
     if (!own)
         return;
-    const uint32_t all = s.vectors * 16 + s.tail, key = threadIdx.x ^ m.from_flip;
+    const uint32_t all = s.vectors * 16 + s.tail;
     for (uint32_t looks = 0;;) {
         if (threadIdx.x < 32)
             left = await_samples(state, parity, all, &looks);
         __syncthreads(); /* no warp polls the counts before it is worth while */
         if (left == gridDim.x)
             break;
-        help<THREADS, COPIES>(s, state, parity, m.from_flip, left, memory, &helped);
+        help<THREADS>(s, state, parity, m.from_flip, left, memory, &helped);
     }
-    if (threadIdx.x < BINS) {
-        uint32_t rounds;
-        const Cdf cdf = gather_counts<COPIES>(state, parity, all, key, m.nodata, &parts, &rounds);
-        const Ramp ramp = find_ramp(m, cdf, key, &parts, rounds);
-        entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
-        if (COLUMNED)
-            fill_columns(memory, (const uint32_t *)entry);
-    }
+    const uint32_t sum = gather_counts<THREADS>(state, parity, all, m.nodata, &cdf);
+    const Ramp ramp = find_ramp(m, cdf, sum);
+    if (threadIdx.x < BINS)
+        entry[threadIdx.x ^ m.from_flip] = (unsigned char)ramp_entry(m, ramp, sum, threadIdx.x);
+    __syncthreads(); /* the entries are whole */
+    if (threadIdx.x < BINS)
+        fill_columns(memory, (const uint32_t *)entry);
     __syncthreads(); /* the table is whole */
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
         const uint32_t i = threadIdx.x + k * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
+            store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
         if (RESIDENCY == TWICE && k < ROUND_VECTORS)
             v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
     }
@@ -182,7 +177,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
             if (i < p.vectors)
-                store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
+                store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
             if (round < s.rounds)
                 v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
         }
@@ -191,12 +186,12 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     for (uint32_t k = 0; SHARES && k < s.shared; k++) {
         const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, kept[k * THREADS]));
+            store_vector<THREADS>(p.to + i, map_vector(table, kept[k * THREADS]));
     }
     if (threadIdx.x < p.tail)
         ((unsigned char *)(p.to + p.vectors))[threadIdx.x] = entry[last];
     if (helped.any)
-        map_helped<THREADS, COLUMNED>(s, table, entry, helped);
+        map_helped<THREADS>(s, table, entry, helped);
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */
@@ -225,15 +220,14 @@ bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPi
 {
     const uint64_t vectors = p->width * p->channels / 16;
     const uint64_t address = (uint64_t)(uintptr_t)p->from | (uint64_t)(uintptr_t)p->to;
-    return device->max_shared > BINS * WIDE_ROW + OTHER_BYTES &&
-           sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
-           f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 && address % 16 == 0 &&
-           vectors < SMALL_VECTORS;
+    return device->max_shared > BINS * WIDE_ROW + OTHER_BYTES && sample_bits(f->from) == 8 &&
+           sample_bits(f->to) == 8 && f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 &&
+           address % 16 == 0 && vectors < SMALL_VECTORS;
 }
 
 SmallMap small_map(const Map *blank, const Finish *f)
 {
-    const ImgstatSample from = (ImgstatSample)f->from, to = (ImgstatSample)f->to;
+    const ImgstatSample from = f->from, to = f->to;
     SmallMap m;
     m.from_flip = (uint32_t)sample_key(from, 0);
     m.to_flip = (uint32_t)sample_key(to, 0);
@@ -251,12 +245,11 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY, unsigned COPIES,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY, COPIES, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.item = vectors_per_item(s.vectors, blocks);
@@ -287,28 +280,22 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
     s.item = s.shared = s.rounds = 0;
-    s.fetches = s.vectors <= few * FETCHED_VECTORS;
-    if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, false>(device, stream, *map, s,
-                                                                        state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, IN_REGISTERS, 1, true>(
-            device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_FEW, 1, IN_REGISTERS>(device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_MORE)
-        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS, 1, true>(
-            device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS>(device, stream, *map, s,
+                                                                          state, err);
     if (s.vectors <= many * KEPT_MANY)
         return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1,
-                      IN_REGISTERS, 1, true>(device, stream, *map, s, state, err);
+                      IN_REGISTERS>(device, stream, *map, s, state, err);
     const uint64_t room = shared_room(device);
     /* An eighth of the cache is for what else there is. */
     const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
     if (s.vectors <= many * (KEPT_MANY + room) && samples * 2 <= cached)
-        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED, 1, true>(device, stream, *map, s,
-                                                                           state, err);
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED>(device, stream, *map, s, state,
+                                                                  err);
     if (s.vectors <= many * (KEPT_LARGE + room))
-        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, true>(device, stream, *map, s,
-                                                                            state, err);
-    return launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE, 1, true>(device, stream, *map, s,
-                                                                        state, err);
+        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE>(device, stream, *map, s, state,
+                                                                   err);
+    return launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE>(device, stream, *map, s, state, err);
 }

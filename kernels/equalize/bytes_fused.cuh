@@ -9,9 +9,6 @@
 #include "common/warp.cuh"
 #include "equalize/chain.cuh"
 
-/* Threads that make the map have a key and its entry each: so many warps. */
-enum { MAP_WARPS = BINS / 32 };
-
 struct Small {
     const uint4 *from;
     uint4 *to;
@@ -19,7 +16,6 @@ struct Small {
     uint32_t item;          /* vectors a block */
     uint32_t shared;        /* vectors a thread keeps in shared memory */
     uint32_t rounds;        /* of as many as a thread has registers for: what it reads twice */
-    uint32_t fetches;       /* whether blocks that wait for the launch before fetch their items */
 };
 
 /* What one block counts and maps; the tail is the last one's. */
@@ -29,20 +25,20 @@ struct Item {
     uint32_t vectors, tail;
 };
 
-static __device__ __forceinline__ Item item_of(const Small &s, uint32_t block)
+DEVICE Item item_of(const Small &s, uint32_t block)
 {
     const uint32_t first = min(block * s.item, s.vectors);
     return Item{s.from + first, s.to + first, min(s.item, s.vectors - first),
                 block == gridDim.x - 1 ? s.tail : 0};
 }
 
-static __device__ __forceinline__ uint32_t item_samples(const Item &p)
+DEVICE uint32_t item_samples(const Item &p)
 {
     return p.vectors * 16 + p.tail;
 }
 
 /* A counter as it is now: each call reads it again, past the first-level cache. */
-static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
+DEVICE uint32_t load_count(const uint32_t *from)
 {
     uint32_t v;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
@@ -50,14 +46,11 @@ static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
 }
 
 /* An addition takes its slice of the cache about a cycle a counter, so counters are spread over
- * SMALL_LINES lines, which lie in different slices: as copies, whose blocks do not queue for each
- * other, or as one whose lines hold few. */
-template <unsigned COPIES>
-static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t parity,
-                                                     uint32_t copy, uint32_t key)
+ * SMALL_LINES lines, which lie in different slices. */
+DEVICE uint32_t *count_of(SmallState *state, uint32_t parity, uint32_t key)
 {
-    enum { LINE = COPIES * BINS / SMALL_LINES };
-    return &state->counts[parity][(copy * BINS + key) / LINE][key % LINE];
+    enum { LINE = BINS / SMALL_LINES };
+    return &state->counts[parity][key / LINE][key % LINE];
 }
 
 /* Items that a block has counted beside its own. */
@@ -77,7 +70,7 @@ struct Begun {
 
 /* One thread asks. It goes on without the answer, which comes no sooner than all pixels that were
  * asked for before it. */
-static __device__ __forceinline__ Begun request_item(SmallState *state)
+DEVICE Begun request_item(SmallState *state)
 {
     Begun b;
     b.reserved[0] = atomicExch(&state->reserved[0][blockIdx.x], 1u);
@@ -88,8 +81,7 @@ static __device__ __forceinline__ Begun request_item(SmallState *state)
 
 /* The thread that requested it. Another block may have done the item: then it is not its own. The
  * last block to begin lets the next launch use the other counters. */
-static __device__ __forceinline__ void resolve_own_item(SmallState *state, const Begun &b,
-                                                        uint32_t *parity, uint32_t *own)
+DEVICE void resolve_own_item(SmallState *state, const Begun &b, uint32_t *parity, uint32_t *own)
 {
     const uint32_t now = b.blocks / SMALL_LAUNCH;
     state->reserved[now ^ 1][blockIdx.x] = 0;
@@ -100,8 +92,7 @@ static __device__ __forceinline__ void resolve_own_item(SmallState *state, const
 }
 
 /* A block, for the next launch. */
-template <unsigned THREADS>
-static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t parity)
+template <unsigned THREADS> DEVICE void empty_next(SmallState *state, uint32_t parity)
 {
     uint4 *const counts = (uint4 *)state->counts[parity ^ 1];
     for (uint32_t i = threadIdx.x; i < sizeof state->counts[0] / 16; i += THREADS)
@@ -114,7 +105,7 @@ static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t pa
 
 /* One warp: reserves the first item that no block has reserved, and returns its block; gridDim.x if
  * there is none, or another warp was faster. */
-static __device__ __forceinline__ uint32_t reserve_item(SmallState *state, uint32_t parity)
+DEVICE uint32_t reserve_item(SmallState *state, uint32_t parity)
 {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t base = 0; base < gridDim.x; base += 32) {
@@ -136,8 +127,7 @@ static __device__ __forceinline__ uint32_t reserve_item(SmallState *state, uint3
  * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
  * add. After a while, `looks` of all times that it waits, it reserves the item of a block that has
  * not begun: returns that, for its own block to count, or gridDim.x where it need not. */
-static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t parity,
-                                                         uint32_t all, uint32_t *looks)
+DEVICE uint32_t await_samples(SmallState *state, uint32_t parity, uint32_t all, uint32_t *looks)
 {
     uint32_t block = gridDim.x;
     while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[parity]) >= all))
@@ -146,75 +136,40 @@ static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint
     return block;
 }
 
-/* Counts up to the key of a thread; nodata is not counted. */
+/* What a block finds out about the counts; nodata is not counted. */
 struct Cdf {
-    uint32_t sum;      /* up to its key */
+    uint32_t of_warp[MANY_THREADS / 32];
     uint32_t first, n; /* of the lowest key that has any; of all keys */
 };
 
-/* What warps of keys exchange: three numbers below 2^27 each, and beside them in the words
- * the round. So no barrier is needed, but for a second set, used alternately: one may still wait
- * for what it gets when another goes on. All words are 0 before the first round. */
-enum { PARTS = 3, ROUND_SHIFT = 27 };
-struct Parts {
-    uint32_t word[2][PARTS * MAP_WARPS];
-};
-
-/* A warp of keys publishes three numbers, which all its lanes have, and awaits those of the others:
- * lane l gets number l / MAP_WARPS of warp l % MAP_WARPS. Rounds begin at 0. */
-static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp,
-                                                    uint32_t a, uint32_t b, uint32_t c)
+/* All threads: wait until the sum of the counts shows that they are whole. Returns how many samples
+ * are up to the key that is a thread's number. */
+template <unsigned THREADS>
+DEVICE uint32_t gather_counts(SmallState *state, uint32_t parity, uint32_t all, uint32_t nodata,
+                              Cdf *cdf)
 {
-    const uint32_t lane = threadIdx.x % 32, mark = (1 + round / 2 % 2) << ROUND_SHIFT;
-    uint32_t *const word = parts->word[round % 2];
-    if (lane < PARTS)
-        atomicExch(&word[lane * MAP_WARPS + warp], mark | (lane == 0 ? a : lane == 1 ? b : c));
-    uint32_t received;
-    do
-        received = lane < PARTS * MAP_WARPS ? atomicOr(&word[lane], 0u) : mark;
-    while (!__all_sync(ALL_LANES, received >> ROUND_SHIFT == mark >> ROUND_SHIFT));
-    return received ^ mark;
-}
-
-/* The sum of one of the three over warps up to a limit. */
-static __device__ __forceinline__ uint32_t sum_part(uint32_t received, int part,
-                                                    uint32_t warps = MAP_WARPS)
-{
-    return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? received : 0);
-}
-
-/* Warps of keys: wait until the sum shows that the counts are whole; so many rounds. */
-template <unsigned COPIES>
-static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t parity,
-                                                    uint32_t all, uint32_t key, uint32_t nodata,
-                                                    Parts *parts, uint32_t *rounds)
-{
-    const uint32_t warp = key / 32;
-    uint32_t sum, received;
-    *rounds = 0;
+    const uint32_t key = threadIdx.x;
+    uint32_t count, sum;
     do {
-        uint32_t count = 0;
-#pragma unroll
-        for (unsigned copy = 0; copy < COPIES; copy++)
-            count += load_count(count_of<COPIES>(state, parity, copy, key));
-        sum = key == nodata ? 0 : count;
-        const uint32_t samples = warp_sum(count), n = warp_sum(sum);
-        const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);
-        const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
-        received = exchange(parts, (*rounds)++, warp, samples, n, first);
-    } while (sum_part(received, 0) < all);
-    sum = warp_inclusive(sum);
-    const uint32_t some =
-        __ballot_sync(ALL_LANES, received > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
-    const uint32_t first = some ? (uint32_t)__ffs((int)some) - 1 : 0;
-    return Cdf{sum + sum_part(received, 1, warp),
-               __shfl_sync(ALL_LANES, received, 2 * MAP_WARPS + first), sum_part(received, 1)};
+        count = key < BINS ? load_count(count_of(state, parity, key)) : 0;
+        sum = block_inclusive(count, cdf->of_warp);
+    } while (__syncthreads_or(key == THREADS - 1 && sum < all));
+    if (nodata < BINS) {
+        count = key == nodata ? 0 : count;
+        sum = block_inclusive(count, cdf->of_warp);
+    }
+    if (count > 0 && sum == count)
+        cdf->first = count;
+    if (key == THREADS - 1)
+        cdf->n = sum;
+    __syncthreads(); /* both are known */
+    return sum;
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
 
 /* clip_rank of fewer than 2^27 samples: n * nano < 2^64. */
-static __device__ __forceinline__ uint32_t small_rank(uint32_t n, uint64_t nano)
+DEVICE uint32_t small_rank(uint32_t n, uint64_t nano)
 {
     return (uint32_t)(n * nano / 100000000000u);
 }
@@ -224,24 +179,21 @@ struct Ramp {
     uint32_t low, span; /* from where, and how far; 0: no contrast */
 };
 
-/* Warps of keys: map_clip_counts or map_equalize_counts. */
-static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key,
-                                                 Parts *parts, uint32_t round)
+/* map_clip_counts or map_equalize_counts. All threads; sum: see gather_counts. */
+DEVICE Ramp find_ramp(const SmallMap &m, const Cdf &cdf, uint32_t sum)
 {
     if (m.equalize)
-        return Ramp{c.first, c.n - c.first};
+        return Ramp{cdf.first, cdf.n - cdf.first};
     /* How many keys have at most so many samples up to them: cdf_above. */
-    const uint32_t low = __ballot_sync(ALL_LANES, c.sum <= small_rank(c.n, m.nano_lo));
-    const uint32_t high = __ballot_sync(ALL_LANES, c.sum <= c.n - 1 - small_rank(c.n, m.nano_hi));
-    const uint32_t received =
-        exchange(parts, round, key / 32, (uint32_t)__popc(low), (uint32_t)__popc(high), 0);
-    const uint32_t from = sum_part(received, 0), to = sum_part(received, 1);
+    const uint32_t low = small_rank(cdf.n, m.nano_lo);
+    const uint32_t high = cdf.n - 1 - small_rank(cdf.n, m.nano_hi);
+    const uint32_t from = __syncthreads_count(threadIdx.x < BINS && sum <= low);
+    const uint32_t to = __syncthreads_count(threadIdx.x < BINS && sum <= high);
     return Ramp{from, to > from ? to - from : 0};
 }
 
 /* map_sample, from key to byte. A 64-bit division would take longer than all the rest. */
-static __device__ __forceinline__ uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp,
-                                                      uint32_t sum, uint32_t key)
+DEVICE uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp, uint32_t sum, uint32_t key)
 {
     const uint32_t at = m.equalize && ramp.span ? sum : key;
     const uint32_t low = ramp.span ? ramp.low : m.full_lo;

@@ -16,7 +16,7 @@ enum Residency {
     TWICE   /* what there is no room for is read twice */
 };
 
-static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
+DEVICE void count_vector(uint32_t *table, uint4 v, uint32_t column)
 {
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -25,26 +25,23 @@ static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, ui
 }
 
 /* Counts a sample in the lane's column. */
-static __device__ __forceinline__ void count_one(uint32_t *table, uint32_t sample)
+DEVICE void count_one(uint32_t *table, uint32_t sample)
 {
     atomicAdd(&table[sample * (WIDE_ROW / 4) + threadIdx.x % 32], 1u);
 }
 
 /* Bytes of a and b (4 to 7) that a selector names by its digits, or the sign of them (8 more). */
-static __device__ __forceinline__ uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
+DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
 {
     uint32_t picked;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(a), "r"(b), "r"(selector));
     return picked;
 }
 
-/* COLUMNED: by a table a lane, of words that have four entries each, in every fourth row; else by
- * bytes that all share. */
-template <bool COLUMNED>
-static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
-                                                   const unsigned char *entry, uint4 v)
+/* By a table a lane, of words that have four entries each, in every fourth row. */
+DEVICE uint4 map_vector(const uint32_t *table, uint4 v)
 {
-    const unsigned char *const bytes = COLUMNED ? (const unsigned char *)table : entry;
+    const unsigned char *const bytes = (const unsigned char *)table;
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
     uint32_t made[4];
 #pragma unroll
@@ -55,15 +52,14 @@ static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
         made[w] = 0;
 #pragma unroll
         for (int b = 0; b < 4; b++)
-            made[w] = multiply_add(bytes[COLUMNED ? pick_bytes(lower, upper, 0x8840u + b * 0x1111u)
-                                                  : word[w] >> (b * 8) & 255u],
+            made[w] = multiply_add(bytes[pick_bytes(lower, upper, 0x8840u + b * 0x1111u)],
                                    1u << (b * 8), made[w]);
     }
     return make_uint4(made[0], made[1], made[2], made[3]);
 }
 
 /* Many threads have a large image: what stays of it in the cache is rather its input. */
-template <unsigned THREADS> static __device__ __forceinline__ void store_vector(uint4 *to, uint4 v)
+template <unsigned THREADS> DEVICE void store_vector(uint4 *to, uint4 v)
 {
     if (THREADS > FEW_THREADS)
         __stcs(to, v);
@@ -71,12 +67,11 @@ template <unsigned THREADS> static __device__ __forceinline__ void store_vector(
         *to = v;
 }
 
-/* A warp fills the columns of its 32 entries. */
-static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t *entry)
+/* A warp fills the columns of 32 entries. */
+DEVICE void fill_columns(uint4 *table, const uint32_t *entry)
 {
     enum { QUADS = COLUMNS / 4, WORDS = 32 / 4 };
     const uint32_t lane = threadIdx.x % 32, first = threadIdx.x / 32 * WORDS + lane / QUADS;
-    __syncwarp(); /* it has its entries */
 #pragma unroll
     for (uint32_t i = first; i < first + WORDS; i += 32 / QUADS) {
         const uint32_t e = entry[i];
@@ -97,8 +92,7 @@ template <unsigned KEPT, Residency RESIDENCY> struct Prefetch {
 };
 
 /* ONCE: it is not read again, so it leaves the second-level cache first. */
-template <unsigned THREADS, bool ONCE>
-static __device__ __forceinline__ uint4 load_vector(const Item &p, unsigned k)
+template <unsigned THREADS, bool ONCE> DEVICE uint4 load_vector(const Item &p, unsigned k)
 {
     const uint32_t i = threadIdx.x + k * THREADS;
     if (i >= p.vectors)
@@ -108,15 +102,14 @@ static __device__ __forceinline__ uint4 load_vector(const Item &p, unsigned k)
 
 /* Which of a thread's vectors a register holds in a round, counted from 1: those that it
  * reads twice come behind all that it keeps. */
-template <unsigned KEPT>
-static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t round, unsigned k)
+template <unsigned KEPT> DEVICE unsigned vector_of(const Small &s, uint32_t round, unsigned k)
 {
     return KEPT + s.shared + (round - 1) * ROUND_VECTORS + k;
 }
 
 /* What a thread counts first. */
 template <unsigned THREADS, unsigned KEPT, Residency RESIDENCY>
-static __device__ __forceinline__ uint4 load_first(const Small &s, const Item &p, unsigned k)
+DEVICE uint4 load_first(const Small &s, const Item &p, unsigned k)
 {
     if (RESIDENCY == TWICE && k < ROUND_VECTORS)
         return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
@@ -125,8 +118,7 @@ static __device__ __forceinline__ uint4 load_first(const Small &s, const Item &p
 
 /* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
 template <unsigned THREADS, unsigned KEPT>
-static __device__ __forceinline__ void count_rounds(const Small &s, const Item &p, uint32_t *table,
-                                                    uint4 v[KEPT])
+DEVICE void count_rounds(const Small &s, const Item &p, uint32_t *table, uint4 v[KEPT])
 {
 #pragma unroll 1
     for (uint32_t round = s.rounds; round > 0; round--) {
@@ -146,7 +138,7 @@ static __device__ __forceinline__ void count_rounds(const Small &s, const Item &
  * lies beyond the item is counted beside the columns. A load that a branch follows shares a
  * scoreboard with others, so that a warp waits for all of them. */
 template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD>
-static __device__ __forceinline__ void count_kept(const Item &p, uint32_t *table, uint4 v[KEPT])
+DEVICE void count_kept(const Item &p, uint32_t *table, uint4 v[KEPT])
 {
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
@@ -164,7 +156,7 @@ static __device__ __forceinline__ void count_kept(const Item &p, uint32_t *table
 /* ---- Vectors in shared memory: each thread's, THREADS apart ---------------------------------- */
 
 /* A barrier for each, to mark it done. */
-static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *arrived)
+DEVICE void prepare_copies(const Small &s, uint64_t *arrived)
 {
 #if __CUDA_ARCH__ >= 900
     for (uint32_t k = 0; k < s.shared; k++)
@@ -174,9 +166,9 @@ static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *
 }
 
 /* One thread starts them. */
-template <unsigned THREADS, Residency RESIDENCY>
-static __device__ __forceinline__ void start_copies(const Small &s, const Item &p, uint32_t first,
-                                                    uint4 *kept, uint64_t *arrived)
+template <unsigned THREADS>
+DEVICE void start_copies(const Small &s, const Item &p, uint32_t first, uint4 *kept,
+                         uint64_t *arrived)
 {
 #if __CUDA_ARCH__ >= 900
 #pragma unroll 1
@@ -185,15 +177,12 @@ static __device__ __forceinline__ void start_copies(const Small &s, const Item &
         if (at >= p.vectors)
             break;
         const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
-        if (RESIDENCY == TWICE)
-            load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
-        else
-            load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+        load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
     }
 #endif
 }
 
-static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, uint64_t *arrived)
+DEVICE void await_copy(uint4 *to, const uint4 *from, uint64_t *arrived)
 {
 #if __CUDA_ARCH__ >= 900
     (void)to, (void)from;
@@ -205,8 +194,8 @@ static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, 
 }
 
 template <unsigned THREADS, unsigned KEPT>
-static __device__ __forceinline__ void count_copies(const Small &s, const Item &p, uint32_t *table,
-                                                    uint4 *kept, uint64_t *arrived)
+DEVICE void count_copies(const Small &s, const Item &p, uint32_t *table, uint4 *kept,
+                         uint64_t *arrived)
 {
 #pragma unroll 1
     for (uint32_t k = 0; k < s.shared; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* equalize/chain.cu: from counts to tables on the device, so that measuring and applying follow
  * each other without the host. */
+#include "common/warp.cuh"
 #include "device/measure.cuh"
 #include "equalize/lut.cuh"
 #include "equalize/transform.h"
@@ -16,7 +17,7 @@ extern "C" {
 /*
  * finish_bytes: counts, prefix sums, map and table of 8-bit samples in one block a map.
  *
- *   Idea      256 of everything: one thread a key, prefix sums in shared memory in eight steps.
+ *   Idea      256 of everything: one thread a key.
  *   Work      a division an entry; two searches of eight steps by one thread.
  *   Memory    reads and empties 2 KB a channel, and its tally; writes 2 KB a map at most.
  *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
@@ -25,28 +26,22 @@ extern "C" {
  */
 static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 {
-    __shared__ uint64_t cdf[2][BYTE_BINS];
+    __shared__ uint64_t of_warp[BYTE_BINS / 32], cdf[BYTE_BINS];
     __shared__ Map map;
     const uint32_t m = blockIdx.x, key = threadIdx.x;
-    unsigned side = 0;
     if (key == 0)
         map = f.blank[m]; /* which no launch changes */
     after_launches_before();
-    cdf[0][key] = valid_count(f, m, key, BYTE_BINS);
+    cdf[key] = block_inclusive(valid_count(f, m, key, BYTE_BINS), of_warp);
     empty_bins(f, m, key, BYTE_BINS);
     if (m == 0)
         empty_tallies(f);
-    for (uint32_t step = 1; step < BYTE_BINS; step *= 2) {
-        __syncthreads();
-        cdf[side ^ 1][key] = cdf[side][key] + (key >= step ? cdf[side][key - step] : 0);
-        side ^= 1;
-    }
     __syncthreads(); /* the sums are whole */
     if (key == 0) {
         if (f.equalize)
-            map_equalize_counts(&map, cdf[side]);
+            map_equalize_counts(&map, cdf);
         else
-            map_clip_counts(&map, cdf[side], f.nano_lo, f.nano_hi);
+            map_clip_counts(&map, cdf, f.nano_lo, f.nano_hi);
         f.maps[m] = map;
         f.maps[m].cdf = NULL; /* the table replaces it */
     }
@@ -59,7 +54,7 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 static ImgstatResult launch_finish_bytes(CudaDevice *device, cudaStream_t stream, const Finish &f,
                                          ImgstatError *err)
 {
-    assert(f.n_maps > 0 && sample_record_bins((ImgstatSample)f.from) == BYTE_BINS);
+    assert(f.n_maps > 0 && sample_record_bins(f.from) == BYTE_BINS);
     return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS, 0,
                              err, f);
 }
@@ -84,7 +79,7 @@ struct DeviceTransform {
 static size_t place(size_t *at, size_t bytes)
 {
     const size_t here = *at;
-    *at += (bytes + 255) & ~(size_t)255;
+    *at += cuda_padded(bytes);
     return here;
 }
 
@@ -242,7 +237,7 @@ static ImgstatResult check_images(const DeviceTransform *t, const ImagePro *from
         if (image->memory != IMGSTAT_CUDA || image->device_id != t->device->index)
             return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
                              t->device->index);
-    return transfer_check_output(from, (ImgstatSample)t->transfer.to, to, err);
+    return transfer_check_output(from, t->transfer.to, to, err);
 }
 
 /* What is measured: the image, or the luma of its pixels. */

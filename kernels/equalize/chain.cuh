@@ -28,7 +28,8 @@ struct Finish {
     Map *maps;        /* the finished ones: what applying reads of them */
     uint32_t *by_key;
     unsigned char *by_raw;
-    uint32_t from, to, n_maps;
+    ImgstatSample from, to;
+    uint32_t n_maps;
     uint32_t channels; /* of the record */
     int32_t alpha;
     uint32_t joint; /* one map from the counts of all channels but alpha */

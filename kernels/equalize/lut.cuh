@@ -7,10 +7,9 @@
 #include "equalize/chain.cuh"
 
 /* Valid samples of a key: record_finalize for one bin, of the channels that make map m. */
-static __device__ __forceinline__ uint64_t valid_count(const Finish &f, uint32_t m, uint32_t key,
-                                                       uint32_t entries)
+DEVICE uint64_t valid_count(const Finish &f, uint32_t m, uint32_t key, uint32_t entries)
 {
-    if (map_undefined((ImgstatSample)f.from, key) || (f.has_nodata && key == f.nodata_key))
+    if (map_undefined(f.from, key) || (f.has_nodata && key == f.nodata_key))
         return 0;
     if (!f.joint) {
         const uint32_t channel = m + (f.alpha >= 0 && (int)m >= f.alpha);
@@ -25,8 +24,7 @@ static __device__ __forceinline__ uint64_t valid_count(const Finish &f, uint32_t
 
 /* Leaves bins of a key as a launch that measures needs them: those that are read for map m, and
  * with the first map those of alpha. */
-static __device__ __forceinline__ void empty_bins(const Finish &f, uint32_t m, uint32_t key,
-                                                  uint32_t entries)
+DEVICE void empty_bins(const Finish &f, uint32_t m, uint32_t key, uint32_t entries)
 {
     for (uint32_t c = 0; c < f.channels; c++) {
         const uint32_t of = map_of_channel(c, f.alpha, f.n_maps);
@@ -36,7 +34,7 @@ static __device__ __forceinline__ void empty_bins(const Finish &f, uint32_t m, u
 }
 
 /* And what else the record has. One block. */
-static __device__ __forceinline__ void empty_tallies(const Finish &f)
+DEVICE void empty_tallies(const Finish &f)
 {
     uint64_t *const words = (uint64_t *)f.bins - f.channels * (sizeof(Tally) / sizeof(uint64_t));
     for (uint64_t *word = words + threadIdx.x; word < f.bins; word += blockDim.x)
@@ -44,10 +42,9 @@ static __device__ __forceinline__ void empty_tallies(const Finish &f)
 }
 
 /* The entries of a sample's raw bits, as make_table and tables_raw have them. */
-static __device__ __forceinline__ void write_entry(const Finish &f, const Map *map, uint32_t m,
-                                                   uint32_t raw, uint32_t entries)
+DEVICE void write_entry(const Finish &f, const Map *map, uint32_t m, uint32_t raw, uint32_t entries)
 {
-    const ImgstatSample from = (ImgstatSample)f.from, to = (ImgstatSample)f.to;
+    const ImgstatSample from = f.from, to = f.to;
     const uint32_t key = (uint32_t)sample_key(from, raw), bytes = sample_bits(to) / 8;
     uint32_t value = (uint32_t)sample_raw(to, map_sample(map, key));
     f.by_key[(size_t)m * entries + key] = value;

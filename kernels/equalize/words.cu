@@ -15,7 +15,7 @@ static_assert(ITEM_MOST * 8 + 7 < 1 << 16, "counters do not overflow");
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void count_word(uint4 *table, uint32_t w, uint32_t times)
+DEVICE void count_word(uint4 *table, uint32_t w, uint32_t times)
 {
     uint32_t *const lower = (uint32_t *)((unsigned char *)table + (w << 2 & 0x1FFFCu));
     uint32_t *const upper = (uint32_t *)((unsigned char *)table + (w >> 14 & 0x1FFFCu));
@@ -90,17 +90,6 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 
 enum { SEGMENT_WARPS = SEGMENT / 32 };
 
-/* The sum of a block's threads up to each; of_warp is shared memory. */
-static __device__ __forceinline__ uint64_t block_inclusive(uint64_t v, uint64_t *of_warp)
-{
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint64_t sum = warp_inclusive(v);
-    if (lane == 31)
-        of_warp[warp] = sum;
-    __syncthreads(); /* sums of warps are known */
-    return sum + warp_sum(lane < warp ? of_warp[lane] : 0);
-}
-
 /* Tables of counters by a sample's bits. */
 struct Tables {
     const uint4 *at;
@@ -109,7 +98,7 @@ struct Tables {
 
 /* The sum over all tables of a thread's counter in a segment. A warp reads that of a table at once,
  * eight counters a lane. */
-static __device__ __forceinline__ uint32_t sum_tables(const Tables &tables, uint32_t segment)
+DEVICE uint32_t sum_tables(const Tables &tables, uint32_t segment)
 {
     enum { VECTORS = SEGMENT * 2 / 16 };
     static_assert(VECTORS == 32, "one a lane");
@@ -180,7 +169,7 @@ struct Totals {
 };
 static_assert((int)SEGMENTS == (int)SEGMENT, "a thread a segment");
 
-static __device__ __forceinline__ void add_up(const Segment *segments, Totals *totals)
+DEVICE void add_up(const Segment *segments, Totals *totals)
 {
     const Segment own = segments[threadIdx.x];
     const uint64_t sum = block_inclusive(own.n, totals->of_warp);
@@ -191,8 +180,7 @@ static __device__ __forceinline__ void add_up(const Segment *segments, Totals *t
 }
 
 /* cdf_above, found by a block together. */
-static __device__ __forceinline__ uint32_t find_above(const Totals &totals, const uint64_t *sums,
-                                                      uint64_t count)
+DEVICE uint32_t find_above(const Totals &totals, const uint64_t *sums, uint64_t count)
 {
     const uint32_t s = __syncthreads_count(totals.up_to[threadIdx.x] <= count);
     if (s == SEGMENTS)
@@ -227,7 +215,7 @@ static __global__ void __launch_bounds__(SEGMENT) finish_words(Finish f)
     add_up(&f.segments[m * SEGMENTS], &totals);
     const uint64_t n = totals.up_to[SEGMENTS - 1];
     if (f.equalize) { /* a thread reads the one that it writes, and that only */
-        const uint32_t key = (uint32_t)sample_key((ImgstatSample)f.from, raw), s = key / SEGMENT;
+        const uint32_t key = (uint32_t)sample_key(f.from, raw), s = key / SEGMENT;
         cdf[key] = sums[key] + (s > 0 ? totals.up_to[s - 1] : 0);
     } else if (n > 0) {
         black = find_above(totals, sums, clip_rank(n, f.nano_lo));
@@ -311,7 +299,7 @@ static ImgstatResult finish(CudaDevice *device, cudaStream_t stream, const Finis
 {
     const dim3 blocks(SEGMENTS, f.n_maps);
     assert(f.n_maps > 0 && (!TABLES || (f.n_maps == 1 && tables.n > 0)));
-    assert(sample_record_bins((ImgstatSample)f.from) == WORD_BINS);
+    assert(sample_record_bins(f.from) == WORD_BINS);
     IMGSTAT_TRY(cuda_launch_early(device, stream, "sum_words", sum_words<TABLES>, blocks, SEGMENT,
                                   0, err, f, tables));
     return cuda_launch_early(device, stream, "finish_words", finish_words, blocks, SEGMENT, 0, err,

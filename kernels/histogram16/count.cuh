@@ -12,7 +12,7 @@ struct TilePlace16 {
     uint64_t number; /* of the row */
 };
 
-static __device__ __forceinline__ TilePlace16 plain_place(const WorkImage &image, uint64_t tile)
+DEVICE TilePlace16 plain_place(const WorkImage &image, uint64_t tile)
 {
     uint64_t place;
     TilePlace16 p;
@@ -24,14 +24,14 @@ static __device__ __forceinline__ TilePlace16 plain_place(const WorkImage &image
 }
 
 /* By how many samples the tiles of a row begin before it. */
-static __device__ __forceinline__ uint32_t samples_before(const TilePlace16 &place)
+DEVICE uint32_t samples_before(const TilePlace16 &place)
 {
     return (uint32_t)((uintptr_t)place.row % 16 / 2);
 }
 
 /* In program order with the increments, or the compiler would have them begin after these. Blocks
  * of other channels read the same: it stays in the second cache. */
-static __device__ __forceinline__ void load_tile(const uint4 *at, uint4 (&v)[STEPS])
+DEVICE void load_tile(const uint4 *at, uint4 (&v)[STEPS])
 {
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -51,7 +51,7 @@ struct Fast {
     uint32_t upper;      /* of the table for indices that have the upper halves of words */
 };
 
-static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
+DEVICE Fast fast_layout(const Layout &layout)
 {
     const uint32_t begin = (uint32_t)__cvta_generic_to_shared(table);
     Fast fast;
@@ -65,14 +65,14 @@ static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
 }
 
 /* An increment without a result: equal addresses of a warp merge. */
-static __device__ __forceinline__ void add_one(const Fast &fast, uint32_t index)
+DEVICE void add_one(const Fast &fast, uint32_t index)
 {
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(index * fast.scale + fast.begin));
 }
 
 /* Counts two indices in words of their own or lower halves; those from direct on where nobody
  * looks. Returns them, none larger than direct. */
-static __device__ __forceinline__ uint32_t count_two(const Fast &fast, uint32_t word)
+DEVICE uint32_t count_two(const Fast &fast, uint32_t word)
 {
     const uint32_t two = __viaddmin_u16x2(word, fast.minus_base, fast.direct);
     add_one(fast, two & 0xFFFFu);
@@ -82,13 +82,13 @@ static __device__ __forceinline__ uint32_t count_two(const Fast &fast, uint32_t 
 
 /* Any other addition: equal addresses of a warp wait for each other. One that returns what it found
  * takes three times as long. */
-static __device__ __forceinline__ void add_some(uint32_t address, uint32_t n)
+DEVICE void add_some(uint32_t address, uint32_t n)
 {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(n));
 }
 
 /* Counts an index if it has an upper half. */
-static __device__ __forceinline__ void add_upper(const Fast &fast, uint32_t index)
+DEVICE void add_upper(const Fast &fast, uint32_t index)
 {
     if (index >= (fast.direct & 0xFFFFu))
         add_some(index * 4 + fast.upper, UPPER_ONE);
@@ -101,8 +101,7 @@ struct Deferred {
 
 /* If an index is `direct`, its half of the word is deferred. (The compiler would add two moves to
  * these instructions.) */
-static __device__ __forceinline__ void defer(Deferred *deferred, uint32_t index, uint32_t direct,
-                                             uint32_t word, bool upper)
+DEVICE void defer(Deferred *deferred, uint32_t index, uint32_t direct, uint32_t word, bool upper)
 {
     asm volatile("{\n\t.reg .pred p;\n\t"
                  "setp.eq.u32 p, %2, %3;\n\t"
@@ -114,8 +113,7 @@ static __device__ __forceinline__ void defer(Deferred *deferred, uint32_t index,
 
 /* Counts the samples in N words of a lane. Those that have upper halves are deferred, and counted
  * together: they are few, mostly. */
-template <int N>
-static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint32_t (&word)[N])
+template <int N> DEVICE void count_mixed(const Fast &fast, const uint32_t (&word)[N])
 {
     const uint32_t direct = fast.direct & 0xFFFFu;
     const uint32_t nothing = 0 - fast.minus_base; /* index 0 */
@@ -147,8 +145,7 @@ static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint3
 
 /* What has no counter is counted in a spare word. Returns the largest index, or `direct`, in
  * each half. */
-template <int N>
-static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const uint32_t (&word)[N])
+template <int N> DEVICE uint32_t count_window(const Fast &fast, const uint32_t (&word)[N])
 {
     uint32_t most = 0;
 #pragma unroll
@@ -160,8 +157,8 @@ static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const 
 /* Counts the samples of a lane's vectors that have no counter. own: the first of each that is
  * counted. All lanes; outside: the lane has such a sample. */
 template <int CHANNELS>
-static __device__ __forceinline__ void count_outside(Block16 *block, uint64_t *bins,
-                                                     const uint4 *at, uint32_t own, bool outside)
+DEVICE void count_outside(Block16 *block, uint64_t *bins, const uint4 *at, uint32_t own,
+                          bool outside)
 {
     const uint32_t base = block->layout.base, direct = block->layout.direct;
     after_all_before();
@@ -184,8 +181,7 @@ static __device__ __forceinline__ void count_outside(Block16 *block, uint64_t *b
 /* Of the 8 samples of a vector the first that belongs to the block's channel. Vectors of a tile are
  * 256 samples apart: with three channels, it moves down by one from each to the next. before: the
  * samples by which the tiles of the row begin before it. */
-template <int CHANNELS>
-static __device__ __forceinline__ uint32_t first_own(unsigned channel, uint32_t before)
+template <int CHANNELS> DEVICE uint32_t first_own(unsigned channel, uint32_t before)
 {
     return (channel + before + CHANNELS * 8 - threadIdx.x % 32 * 8 % CHANNELS) % CHANNELS;
 }
@@ -196,15 +192,13 @@ template <int CHANNELS> struct Own {
 };
 
 /* a's and b's halves that begin at these bytes of a and b together. */
-static __device__ __forceinline__ uint32_t two_of(uint32_t a, uint32_t b, uint32_t first,
-                                                  uint32_t second)
+DEVICE uint32_t two_of(uint32_t a, uint32_t b, uint32_t first, uint32_t second)
 {
     return __byte_perm(a, b, (first | (first + 1) << 4 | second << 8 | (second + 1) << 12));
 }
 
 /* Three channels: 8 samples of 24, whichever comes first. */
-static __device__ __forceinline__ void gather_third(const uint4 (&v)[STEPS], uint32_t own,
-                                                    uint32_t (&word)[4])
+DEVICE void gather_third(const uint4 (&v)[STEPS], uint32_t own, uint32_t (&word)[4])
 {
     uint32_t half[STEPS];
 #pragma unroll
@@ -220,8 +214,7 @@ static __device__ __forceinline__ void gather_third(const uint4 (&v)[STEPS], uin
 }
 
 template <int CHANNELS, int N>
-static __device__ __forceinline__ void gather(const uint4 (&v)[STEPS], uint32_t own,
-                                              uint32_t (&word)[N])
+DEVICE void gather(const uint4 (&v)[STEPS], uint32_t own, uint32_t (&word)[N])
 {
     if constexpr (CHANNELS == 3) {
         gather_third(v, own, word);
@@ -248,9 +241,8 @@ static __device__ __forceinline__ void gather(const uint4 (&v)[STEPS], uint32_t 
 /* FOLD: words are shared, else the table is a window. v: the lane's vectors of the tile at `at`,
  * every 32nd one; own: see first_own. */
 template <int CHANNELS, bool FOLD>
-static __device__ __forceinline__ void count_tile(Block16 *block, const Fast &fast, uint64_t *bins,
-                                                  const uint4 (&v)[STEPS], const uint4 *at,
-                                                  uint32_t own, ExtremaMode mode, LaneExtrema *seen)
+DEVICE void count_tile(Block16 *block, const Fast &fast, uint64_t *bins, const uint4 (&v)[STEPS],
+                       const uint4 *at, uint32_t own, ExtremaMode mode, LaneExtrema *seen)
 {
     enum { WORDS = Own<CHANNELS>::WORDS };
     uint32_t word[WORDS];
@@ -296,8 +288,8 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
 }
 
 /* One channel of an image that has more, or a mask. */
-static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *bins, uint64_t tile,
-                                                     unsigned channel, unsigned *masked)
+DEVICE void count_general(Block16 *block, uint64_t *bins, uint64_t tile, unsigned channel,
+                          unsigned *masked)
 {
     LaneExtrema seen = no_extrema();
     const WorkImage &image = block->image;
@@ -323,8 +315,7 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
 
 /* A plain tile by itself, whole or not. */
 template <int CHANNELS>
-static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bins, uint64_t tile,
-                                                    unsigned channel)
+DEVICE void count_single(Block16 *block, uint64_t *bins, uint64_t tile, unsigned channel)
 {
     const WorkImage &image = block->image;
     const TilePlace16 place = plain_place(image, tile);

@@ -11,24 +11,13 @@
 
 /* Which of the launch's channels the block counts. Blocks of different channels go through the
  * items side by side, so that all but the first find them in the cache. */
-static __device__ __forceinline__ unsigned part_of(const Work &work)
+DEVICE unsigned part_of(const Work &work)
 {
     return blockIdx.x % work.group;
 }
 
-/* The first item of a block is that of its number, the others come from the queue. */
-static __device__ __forceinline__ uint32_t first_item(const Work &work)
-{
-    return blockIdx.x / work.group;
-}
-
-static __device__ __forceinline__ uint32_t request_item(const Work &work)
-{
-    return gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
-}
-
 /* Called by one thread of each block when it is done with its queue. */
-static __device__ __forceinline__ void finish_block(const Work &work, Pack *packs)
+DEVICE void finish_block(const Work &work, Pack *packs)
 {
     if (!queue_release(work) || !packs)
         return;
@@ -37,7 +26,7 @@ static __device__ __forceinline__ void finish_block(const Work &work, Pack *pack
 }
 
 /* Makes image `number` the block's own. All threads; the table is empty. */
-static __device__ __forceinline__ void load_image(const Work &work, Block16 *block, uint32_t number)
+DEVICE void load_image(const Work &work, Block16 *block, uint32_t number)
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
@@ -56,109 +45,13 @@ static __device__ __forceinline__ void load_image(const Work &work, Block16 *blo
     __syncthreads(); /* the image is described */
 }
 
-/* Describes an item to the block. One thread. */
+/* Counts the tiles [begin, end) of an item, a step after the other; since: steps since shared words
+ * were looked at. All threads; returns those steps. */
 template <int CHANNELS>
-static __device__ __forceinline__ void describe_item(const Work &work, Block16 *block,
-                                                     PrefetchedItem *ahead, uint32_t item)
+static __device__ __noinline__ uint32_t count_item(Block16 *block, uint64_t *bins, uint64_t begin,
+                                                   uint64_t end, unsigned channel, uint32_t since)
 {
-    ahead->item = item;
-    ahead->steps = 0;
-    /* 2^31 samples a flush at most: 32-bit counters hold them. */
-    const bool same = item < work.n_items && work_image_of(work, item) == block->number &&
-                      block->samples <= 1ull << 31;
-    ahead->go = false;
-    if (!same)
-        return;
-    uint64_t begin, end;
-    item_tiles(block->image, item, &begin, &end);
-    ahead->begin = begin;
-    if (CHANNELS == 0 || (end - begin) % WARPS != 0)
-        return;
-    const TilePlace16 place = plain_place(block->image, begin);
-    if (place.address < place.row || place.address + (end - begin) * NARROW16_TILE > place.end)
-        return;
-    ahead->address = place.address;
-    ahead->before = samples_before(place);
-    ahead->steps = (uint32_t)(end - begin) / WARPS;
-    /* A sample that misled: every value is to get a counter first. */
-    const unsigned missed = *(volatile unsigned *)&block->missed;
-    ahead->go = missed <= NARROW16_PIXELS || block->layout.fold;
-}
-
-/* Counts the item at work, which is whole, and those that can be counted right after it. The
- * first vectors of the next are on their way when an item ends: block->ahead[parity] is at work,
- * the other becomes the next. Returns the steps since shared words were looked at. All threads. */
-template <int CHANNELS, bool FOLD>
-static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *block, uint64_t *bins,
-                                                  unsigned *parity_at, uint32_t since)
-{
-    enum { STRIDE = WARPS * STEPS * 32 }; /* vectors of a step */
-    const Fast fast = fast_layout(block->layout);
-    const uint32_t first = threadIdx.x / 32 * (STEPS * 32) + threadIdx.x % 32;
-    const unsigned channel = work.channel0 + part_of(work);
-    const ExtremaMode mode = extrema_mode(block->image);
-    unsigned parity = *parity_at;
-    uint4 now[STEPS], then[STEPS];
-    const uint4 *at = (const uint4 *)block->ahead[parity].address + first;
-    load_tile(at, now);
-    for (bool go = true; go;) {
-        const uint64_t begin = block->ahead[parity].begin;
-        uint32_t steps = block->ahead[parity].steps, next = 0;
-        const uint32_t own = first_own<CHANNELS>(channel, block->ahead[parity].before);
-        const uint32_t ask = min(steps, (uint32_t)HISTOGRAM16_ASK_STEPS);
-        RunningExtrema running = {no_extrema(), 0, 0};
-        uint32_t tile = (uint32_t)begin + threadIdx.x / 32;
-        if (threadIdx.x == 0) {
-            block->items++;
-            block->samples += (uint64_t)steps * WARPS * NARROW16_PIXELS;
-        }
-#pragma unroll 1
-        for (; steps > 0; steps--, tile += WARPS) {
-            const uint4 *const here = at;
-            at += STRIDE;
-            if (threadIdx.x == 0 && steps == ask)
-                next = request_item(work);
-            if (steps == 1) {
-                if (threadIdx.x == 0)
-                    describe_item<CHANNELS>(work, block, &block->ahead[parity ^ 1], next);
-                __syncthreads(); /* the next item is known; all are done with the one before */
-                go = block->ahead[parity ^ 1].go;
-                at = go ? (const uint4 *)block->ahead[parity ^ 1].address + first : here;
-            }
-            load_tile(at, then);
-            LaneExtrema seen = running.seen;
-            count_tile<CHANNELS, FOLD>(block, fast, bins, now, here, own, mode, &seen);
-            update_running(&running, seen, tile);
-            if (FOLD)
-                since = end_step(block, bins, since);
-#pragma unroll
-            for (int i = 0; i < STEPS; i++)
-                now[i] = then[i];
-        }
-        __syncwarp();
-        note_running(block, running);
-        parity ^= 1;
-    }
-    *parity_at = parity;
-    return since;
-}
-
-/* Counts an item that may not be whole, or is not plain. All threads; as count_run. */
-template <int CHANNELS>
-static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *block,
-                                                     uint64_t *bins, unsigned *parity_at,
-                                                     uint32_t since)
-{
-    const PrefetchedItem item = block->ahead[*parity_at];
-    uint64_t begin, end;
-    const unsigned channel = work.channel0 + part_of(work);
-    unsigned masked = 0, next = 0;
-    item_tiles(block->image, item.item, &begin, &end);
-    if (threadIdx.x == 0) {
-        next = request_item(work);
-        block->items++;
-        block->samples += (end - begin) * NARROW16_PIXELS;
-    }
+    unsigned masked = 0;
     for (uint64_t step = begin; step < end; step += WARPS) {
         const uint64_t tile = step + threadIdx.x / 32;
         if constexpr (CHANNELS > 0) {
@@ -167,13 +60,11 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
         } else if (tile < end) {
             count_general(block, bins, tile, channel, &masked);
         }
-        since = end_step(block, bins, since);
+        if (block->layout.fold)
+            since = end_step(block, bins, since);
     }
     if (masked)
         atomicAdd(&block->masked, (unsigned long long)masked);
-    *parity_at ^= 1;
-    if (threadIdx.x == 0)
-        describe_item<CHANNELS>(work, block, &block->ahead[*parity_at], next);
     return since;
 }
 
@@ -191,8 +82,7 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  *   Work      8 to 16 instructions and 1 or 2 increments a sample.
  *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
  *             same items at about the same time, all but the first out of the cache. Few blocks
- *             read an item again to find an extremum. Adds up to 65,536 bins a block and image. The
- *             next tile is on its way while one is counted, also from one item to the next.
+ *             read an item again to find an extremum. Adds up to 65,536 bins a block and image.
  *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole
  *             steps: the first is that of the block's number, the others come from a queue a
  *             channel, in order. Begins while the launch before ends (after_all_before).
@@ -207,18 +97,14 @@ static __global__ void __launch_bounds__(THREADS, 1)
 {
     __shared__ Block16 block;
     const unsigned part = part_of(work), channel = work.channel0 + part;
-    unsigned parity = 0;
     uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
     if (!work.early)
         after_all_before();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         block.is_static = false;
-        block.ahead[0].item = first_item(work);
-    }
-    __syncthreads();
-    for (uint32_t item = block.ahead[0].item; item < work.n_items;
-         item = block.ahead[parity].item) {
+    for (uint32_t item = blockIdx.x / work.group; item < work.n_items; item = block.next) {
         const uint32_t wanted = work_image_of(work, item);
+        /* 2^31 samples a flush at most: 32-bit counters hold them. */
         if (wanted != number || block.samples > 1ull << 31) {
             if (number != NONE)
                 flush<CHANNELS>(work, &block, part, true);
@@ -228,26 +114,25 @@ static __global__ void __launch_bounds__(THREADS, 1)
             choose_layout(&block, work.words, probe_image(block.image, channel), false,
                           number == NONE);
             number = wanted;
-            if (threadIdx.x == 0)
-                describe_item<CHANNELS>(work, &block, &block.ahead[parity], item);
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
             flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
             choose_layout(&block, work.words, probe_image(block.image, channel), true, false);
         }
         after_all_before();
-        __syncthreads(); /* the item is described */
-        uint64_t *bins = block.image.bins + (uint64_t)channel * HALVES;
-        bool whole = false;
-        if constexpr (CHANNELS > 0) {
-            whole = block.ahead[parity].steps > 0;
-            if (whole && block.layout.fold)
-                since = count_run<CHANNELS, true>(work, &block, bins, &parity, since);
-            else if (whole)
-                since = count_run<CHANNELS, false>(work, &block, bins, &parity, since);
+        uint64_t begin, end;
+        item_tiles(block.image, item, &begin, &end);
+        __syncthreads(); /* all have read `next`, samples and missed */
+        uint32_t next = 0;
+        if (threadIdx.x == 0) { /* on its way while the item is counted */
+            next = gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part], 1u);
+            block.items++;
+            block.samples += (end - begin) * NARROW16_PIXELS;
         }
-        if (!whole)
-            since = count_around<CHANNELS>(work, &block, bins, &parity, since);
-        __syncthreads(); /* the items are counted, the next is known */
+        since = count_item<CHANNELS>(&block, block.image.bins + (uint64_t)channel * HALVES, begin,
+                                     end, channel, since);
+        if (threadIdx.x == 0)
+            block.next = next;
+        __syncthreads(); /* the item is counted, the next is known */
     }
     after_all_before();
     if (number != NONE)

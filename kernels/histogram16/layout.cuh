@@ -6,7 +6,7 @@
 #include "histogram16/table.cuh"
 
 /* 32 bits that look random. */
-static __device__ __forceinline__ uint32_t scatter(uint32_t v)
+DEVICE uint32_t scatter(uint32_t v)
 {
     v = (v ^ v >> 16) * 0x7FEB352Du;
     v = (v ^ v >> 15) * 0x846CA68Bu;
@@ -21,7 +21,7 @@ struct Probe {
 
 /* All blocks together look at some 70,000 places: more would cost more time than a
  * better layout saves. */
-static __device__ __forceinline__ Probe probe_image(const WorkImage &image, unsigned channel)
+DEVICE Probe probe_image(const WorkImage &image, unsigned channel)
 {
     const uint64_t pixels = image.rows * image.row_pixels;
     /* Places at random, one in each stretch: regular places would sample only a part of regular
@@ -41,8 +41,7 @@ static __device__ __forceinline__ Probe probe_image(const WorkImage &image, unsi
 
 /* Counts the samples by their leading 8 bits. clear: empties so many vectors of the table while
  * they are on their way. */
-static __device__ __forceinline__ void count_probe(Block16 *block, const Probe &probe,
-                                                   uint32_t clear)
+DEVICE void count_probe(Block16 *block, const Probe &probe, uint32_t clear)
 {
     if (threadIdx.x < BUCKETS)
         block->bucket[threadIdx.x] = 0;
@@ -55,20 +54,20 @@ static __device__ __forceinline__ void count_probe(Block16 *block, const Probe &
 }
 
 /* Words of the table that two indices share, if there is a counter for all 65,536. */
-static __device__ __forceinline__ uint32_t fold_of(uint32_t words)
+DEVICE uint32_t fold_of(uint32_t words)
 {
     return words >= HALVES ? 0 : HALVES - words;
 }
 
 /* Whether all values can have counters. */
-static __device__ __forceinline__ bool can_fold(uint32_t words)
+DEVICE bool can_fold(uint32_t words)
 {
     return fold_of(words) > 0 && 2 * fold_of(words) <= HALVES;
 }
 
 /* What one thread makes of the sample: a window if the image's values fit into few 32-bit counters,
  * else all 65,536, where the stretch that was met least shares words with what lies before it. */
-static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t words)
+DEVICE Layout choose(const Block16 *block, uint32_t words)
 {
     const uint32_t empty = block->gap >> 8, first = block->gap & 0xFF;
     /* The buckets met, one more on either side, and an eighth for what the sample missed. */
@@ -92,8 +91,7 @@ static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t w
 }
 
 /* How many empty buckets follow a bucket, cyclically; occupied: a bit a bucket. */
-static __device__ __forceinline__ unsigned gap_after(const unsigned (&occupied)[BUCKETS / 32],
-                                                     unsigned bucket)
+DEVICE unsigned gap_after(const unsigned (&occupied)[BUCKETS / 32], unsigned bucket)
 {
     for (unsigned i = 0; i <= BUCKETS / 32; i++) {
         const unsigned from = bucket + 1 + i * 32, shift = from % 32, word = from / 32;

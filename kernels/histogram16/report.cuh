@@ -13,11 +13,11 @@
 /* Adds all counters to the bins and empties them. All threads; nothing is counted meanwhile. The
  * table's words are a multiple of 4,096, so warps are whole. Each block begins elsewhere: otherwise
  * all meet at the same bins. Sums fit 32 bits: see measure_narrow16. */
-static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bins, uint32_t n)
+DEVICE void flush_single(Block16 *block, uint64_t *bins, uint32_t n)
 {
     enum { TOGETHER = 4 }; /* of the 4,096 / THREADS that a thread has at least */
     const Layout layout = block->layout;
-    const ImgstatSample sample = (ImgstatSample)block->image.sample;
+    const ImgstatSample sample = block->image.sample;
     unsigned *words = (unsigned *)table;
     const uint32_t skew = blockIdx.x * 512 % n;
 #pragma unroll 1
@@ -48,7 +48,7 @@ static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bi
 
 /* The counters of an index that has several, lanes at neighbouring indices. Each begins with
  * another, so that none meet in a bank. */
-static __device__ __forceinline__ uint32_t sum_columns(const Layout &layout, uint32_t index)
+DEVICE uint32_t sum_columns(const Layout &layout, uint32_t index)
 {
     const uint32_t columns = 1u << (layout.shift - 2), own = threadIdx.x % 32 * columns / 32;
     const unsigned *words = (const unsigned *)table + index * columns;
@@ -59,7 +59,7 @@ static __device__ __forceinline__ uint32_t sum_columns(const Layout &layout, uin
 }
 
 /* Several columns. */
-static __device__ __forceinline__ void flush_columns(Block16 *block, uint64_t *bins, uint32_t words)
+DEVICE void flush_columns(Block16 *block, uint64_t *bins, uint32_t words)
 {
     const Layout layout = block->layout;
     const uint32_t n = layout.direct + 1, skew = blockIdx.x * 96 % n; /* whole warps */
@@ -88,13 +88,13 @@ struct Pack {
 enum { PACK_GROUP = 4 * 32 };
 
 /* The value whose sum is the place-th of 16 bits. */
-static __device__ __forceinline__ uint32_t packed_value(uint32_t place)
+DEVICE uint32_t packed_value(uint32_t place)
 {
     return place / PACK_GROUP * PACK_GROUP | place % 4 * 32 | place / 4 % 32;
 }
 
 /* The counter of an index. */
-static __device__ __forceinline__ uint32_t counter_of(const Layout &layout, uint32_t index)
+DEVICE uint32_t counter_of(const Layout &layout, uint32_t index)
 {
     if (layout.shift > 2)
         return sum_columns(layout, index);
@@ -143,7 +143,7 @@ enum { SLICES = HISTOGRAM16_SLICES, SLICE = HALVES / SLICES };
 
 /* Waits until every block has added its counters, but not long: blocks that have not begun may wait
  * for this one to end. The last block never waits, and moves what is left. One thread. */
-static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
+DEVICE bool pack_ready(Pack *pack, bool last)
 {
     volatile unsigned *ready = &pack->ready;
     if (last) {
@@ -156,8 +156,7 @@ static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
     return *ready;
 }
 
-static __device__ __forceinline__ void unpack_slice(const WorkImage &image, Pack *pack,
-                                                    uint64_t *bins, unsigned slice)
+DEVICE void unpack_slice(const WorkImage &image, Pack *pack, uint64_t *bins, unsigned slice)
 {
     unsigned short *sums = (unsigned short *)pack->four + slice * SLICE;
     unsigned short n[SLICE / THREADS];
@@ -193,7 +192,7 @@ static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t 
 
 /* Whether a block's counters fit the pack, as a rule, and are not so few that to add them to the
  * bins is quicker than to move the sums there. */
-static __device__ __forceinline__ bool worth_packing(const Block16 *block, const Work &work)
+DEVICE bool worth_packing(const Block16 *block, const Work &work)
 {
     const uint64_t blocks = gridDim.x / work.group;
     const uint64_t samples = block->image.row_pixels / blocks;
@@ -201,7 +200,7 @@ static __device__ __forceinline__ bool worth_packing(const Block16 *block, const
            (block->layout.fold || samples / block->layout.direct <= 32768 / blocks);
 }
 
-static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins, uint32_t words)
+DEVICE void flush_table(Block16 *block, uint64_t *bins, uint32_t words)
 {
     if (block->layout.shift == 2)
         flush_single(block, bins, words);
@@ -213,8 +212,8 @@ static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bin
 
 /* Raster index that no pixel of the tile, nor of those behind it, lies before. tile_pixels: what a
  * tile covers, slack: pixels by which it may begin early. */
-static __device__ __forceinline__ uint64_t tile_first_at(const WorkImage &image, uint64_t tile,
-                                                         uint64_t tile_pixels, uint64_t slack)
+DEVICE uint64_t tile_first_at(const WorkImage &image, uint64_t tile, uint64_t tile_pixels,
+                              uint64_t slack)
 {
     uint64_t row, place;
     tile_place(image, tile, &row, &place);
@@ -223,8 +222,8 @@ static __device__ __forceinline__ uint64_t tile_first_at(const WorkImage &image,
 }
 
 /* Finds out which extrema the block must look for: those with which it leads. */
-static __device__ __forceinline__ void choose_searches(Block16 *block, NarrowState *state,
-                                                       uint64_t tile_pixels, uint64_t slack)
+DEVICE void choose_searches(Block16 *block, NarrowState *state, uint64_t tile_pixels,
+                            uint64_t slack)
 {
     const unsigned i = threadIdx.x;
     if (i == 0) {
@@ -246,7 +245,7 @@ static __device__ __forceinline__ void choose_searches(Block16 *block, NarrowSta
 }
 
 /* The pixel `at` of the image holds extremum i. */
-static __device__ __forceinline__ void note_found(Block16 *block, unsigned i, uint64_t at)
+DEVICE void note_found(Block16 *block, unsigned i, uint64_t at)
 {
     const unsigned place = (unsigned)(at - block->from[i]);
     if (place < *(volatile unsigned *)&block->found[i])
@@ -260,7 +259,7 @@ struct Wanted {
 };
 
 /* Loads what lies within its row of a lane's vectors of a plain tile; others are zero. */
-static __device__ __forceinline__ void load_within(const TilePlace16 &place, uint4 (&v)[STEPS])
+DEVICE void load_within(const TilePlace16 &place, uint4 (&v)[STEPS])
 {
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
 #pragma unroll
@@ -273,7 +272,7 @@ static __device__ __forceinline__ void load_within(const TilePlace16 &place, uin
 }
 
 /* Whether a half of the vectors may be what is wanted. */
-static __device__ __forceinline__ bool may_hold(const uint4 (&v)[STEPS], uint32_t raw)
+DEVICE bool may_hold(const uint4 (&v)[STEPS], uint32_t raw)
 {
     uint32_t least = NONE;
 #pragma unroll
@@ -285,27 +284,10 @@ static __device__ __forceinline__ bool may_hold(const uint4 (&v)[STEPS], uint32_
     return !(least & 0xFFFFu) || !(least >> 16);
 }
 
-/* Which of the samples in a lane's vectors is the first that is `raw`; 8 * STEPS: none is. */
-static __device__ __forceinline__ unsigned first_of(const uint4 (&v)[STEPS], uint32_t raw)
-{
-    unsigned first = 8 * STEPS;
-#pragma unroll
-    for (int i = STEPS - 1; i >= 0; i--) {
-        const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
-#pragma unroll
-        for (int k = 3; k >= 0; k--) {
-            first = word[k] >> 16 == raw ? 8 * i + 2 * k + 1 : first;
-            first = (word[k] & 0xFFFFu) == raw ? 8 * i + 2 * k : first;
-        }
-    }
-    return first;
-}
-
 /* Searches a plain tile whose vectors have been loaded; at edges sample by sample. */
 template <int CHANNELS>
-static __device__ __forceinline__ void find_plain(Block16 *block, const Wanted &wanted,
-                                                  const TilePlace16 &place, const uint4 (&v)[STEPS],
-                                                  unsigned channel)
+DEVICE void find_plain(Block16 *block, const Wanted &wanted, const TilePlace16 &place,
+                       const uint4 (&v)[STEPS], unsigned channel)
 {
     const uint64_t first = place.number * block->image.row_pixels;
     const bool edge = place.address < place.row || place.address + NARROW16_TILE > place.end;
@@ -315,12 +297,6 @@ static __device__ __forceinline__ void find_plain(Block16 *block, const Wanted &
     if (!hit)
         return;
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
-    if (CHANNELS == 1 && !edge) { /* without reading them again, one after the other */
-        const unsigned p = min(first_of(v, wanted.raw), first_of(v, wanted.other));
-        const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
-        note_found(block, wanted.which, first + (uint64_t)(sample - place.row) / 2);
-        return;
-    }
     for (int p = 0; p < 8 * STEPS; p++) {
         const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
         if (sample < place.row || sample >= place.end)
@@ -336,8 +312,7 @@ static __device__ __forceinline__ void find_plain(Block16 *block, const Wanted &
     }
 }
 
-static __device__ __forceinline__ void find_general(Block16 *block, const Wanted &wanted,
-                                                    uint64_t tile, unsigned channel)
+DEVICE void find_general(Block16 *block, const Wanted &wanted, uint64_t tile, unsigned channel)
 {
     const WorkImage &image = block->image;
     uint64_t row, place;
@@ -361,16 +336,14 @@ template <int CHANNELS> struct TileShape {
 
 /* Looks through the two tiles that brought a block's extrema, a warp each: the others empty the
  * table meanwhile. */
-template <int CHANNELS>
-static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned channel)
+template <int CHANNELS> DEVICE void find_extrema(Block16 *block, unsigned channel)
 {
     const unsigned which = threadIdx.x / 32;
     if (which >= 2 || !(block->needs >> which & 1))
         return;
     Wanted wanted;
     wanted.which = which;
-    wanted.raw =
-        (uint32_t)sample_raw((ImgstatSample)block->image.sample, (uint32_t)block->key[which]);
+    wanted.raw = (uint32_t)sample_raw(block->image.sample, (uint32_t)block->key[which]);
     wanted.other = block->image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
     if constexpr (CHANNELS == 0) {
         find_general(block, wanted, block->tile[which], channel);
@@ -383,7 +356,7 @@ static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned cha
 }
 
 /* The block's extrema are those of its warps. Two warps, one an extremum. */
-static __device__ __forceinline__ void merge_seen(Block16 *block)
+DEVICE void merge_seen(Block16 *block)
 {
     const unsigned which = threadIdx.x / 32;
     if (which >= 2)
@@ -397,8 +370,7 @@ static __device__ __forceinline__ void merge_seen(Block16 *block)
 
 /* Reports the block's extrema and items, and merges the image into its record if no other block is
  * still at it. part: the block's channel of those of the launch. */
-static __device__ __forceinline__ void report_image(const Work &work, Block16 *block,
-                                                    NarrowState *state, unsigned part)
+DEVICE void report_image(const Work &work, Block16 *block, NarrowState *state, unsigned part)
 {
     const unsigned i = threadIdx.x;
     const WorkImage &image = block->image;

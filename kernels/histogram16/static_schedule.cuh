@@ -32,9 +32,7 @@ struct TileCursor {
     uint64_t tile, next;
 };
 
-static __device__ __forceinline__ StaticSchedule static_schedule_of(const Work &work,
-                                                                    const WorkImage &image,
-                                                                    unsigned part)
+DEVICE StaticSchedule static_schedule_of(const Work &work, const WorkImage &image, unsigned part)
 {
     const uint32_t blocks = gridDim.x / work.group;
     const uint32_t early = (uint32_t)((uintptr_t)image.pixels % 16);
@@ -57,8 +55,7 @@ static __device__ __forceinline__ StaticSchedule static_schedule_of(const Work &
 }
 
 /* A warp's first tile. Few tiles go to all blocks. */
-static __device__ __forceinline__ uint64_t first_tile(const StaticSchedule &schedule,
-                                                      uint32_t block)
+DEVICE uint64_t first_tile(const StaticSchedule &schedule, uint32_t block)
 {
     const uint32_t warp = threadIdx.x / 32;
     return schedule.last < schedule.stride ? warp * (schedule.stride / WARPS) + block
@@ -66,21 +63,20 @@ static __device__ __forceinline__ uint64_t first_tile(const StaticSchedule &sche
 }
 
 /* The warp's tile after one; `asked` is what its first lane has got from the queue. */
-static __device__ __forceinline__ uint64_t queued_tile(const StaticSchedule &schedule,
-                                                       unsigned asked)
+DEVICE uint64_t queued_tile(const StaticSchedule &schedule, unsigned asked)
 {
     return schedule.fixed + schedule.number +
            (uint64_t)__shfl_sync(NONE, asked, 0) * schedule.queues;
 }
 
 /* One lane. The launch before may be at work with the queue. */
-static __device__ __forceinline__ unsigned request_tile(const StaticSchedule &schedule)
+DEVICE unsigned request_tile(const StaticSchedule &schedule)
 {
     after_all_before();
     return atomicAdd(schedule.queue, 1u);
 }
 
-static __device__ __forceinline__ uint64_t tile_after(const StaticSchedule &schedule, uint64_t tile)
+DEVICE uint64_t tile_after(const StaticSchedule &schedule, uint64_t tile)
 {
     unsigned asked = 0;
     if (tile + schedule.stride < schedule.fixed)
@@ -91,7 +87,7 @@ static __device__ __forceinline__ uint64_t tile_after(const StaticSchedule &sche
 }
 
 /* What is the same in all lanes, so that the compiler knows. */
-static __device__ __forceinline__ uint64_t uniform(uint64_t v)
+DEVICE uint64_t uniform(uint64_t v)
 {
     return (uint64_t)__shfl_sync(NONE, (uint32_t)(v >> 32), 0) << 32 |
            __shfl_sync(NONE, (uint32_t)v, 0);
@@ -103,10 +99,8 @@ static __device__ __forceinline__ uint64_t uniform(uint64_t v)
  * and call nothing: otherwise registers do not suffice, and what a step needs is kept in memory.)
  */
 template <int CHANNELS, bool FOLD, bool PLAIN>
-static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t *bins,
-                                                        const StaticSchedule &schedule,
-                                                        unsigned channel, TileCursor *cursor,
-                                                        uint32_t most, bool fixed)
+DEVICE uint32_t count_static(Block16 *block, uint64_t *bins, const StaticSchedule &schedule,
+                             unsigned channel, TileCursor *cursor, uint32_t most, bool fixed)
 {
     enum { UNROLL = !FOLD || CHANNELS > 1 ? 1 : 2 };
     const unsigned char *const base = (const unsigned char *)uniform((uint64_t)schedule.base);
@@ -183,10 +177,8 @@ static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *b
 }
 
 template <int CHANNELS, bool FOLD>
-static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t *bins,
-                                                        const StaticSchedule &schedule,
-                                                        unsigned channel, TileCursor *cursor,
-                                                        uint32_t most, bool fixed)
+DEVICE uint32_t count_styled(Block16 *block, uint64_t *bins, const StaticSchedule &schedule,
+                             unsigned channel, TileCursor *cursor, uint32_t most, bool fixed)
 {
     constexpr bool CALL = CHANNELS > 1 && FOLD;
     if (extrema_mode(block->image) != EXTREMA_U16)
@@ -202,9 +194,8 @@ static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t
 
 /* count_static in the style of the layout. */
 template <int CHANNELS>
-static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t *bins,
-                                                       const StaticSchedule &schedule,
-                                                       unsigned channel, TileCursor *cursor)
+DEVICE uint32_t count_phase(Block16 *block, uint64_t *bins, const StaticSchedule &schedule,
+                            unsigned channel, TileCursor *cursor)
 {
     const Layout &layout = block->layout;
     if (!layout.fold)

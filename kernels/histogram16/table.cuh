@@ -38,15 +38,6 @@ struct Layout {
                       * that of `direct` itself may hold anything */
 };
 
-/* An item on its way to the block's warps. */
-struct PrefetchedItem {
-    const unsigned char *address; /* of its first tile, if it is whole */
-    uint64_t begin;               /* its first tile */
-    uint32_t item, steps;         /* steps: 0 unless the item is whole */
-    uint32_t before;              /* samples_before of its row */
-    bool go;                      /* it can be counted right after the one at work */
-};
-
 struct Block16 {
     WorkImage image;   /* whose samples the table holds */
     uint64_t samples;  /* in the table; only thread 0 looks */
@@ -60,7 +51,7 @@ struct Block16 {
     unsigned found[2]; /* pixels from `from`; 32 bits: there is an instruction for their minimum */
     unsigned long long from[2], position[2], masked;
     Layout layout;
-    PrefetchedItem ahead[2];           /* alternately */
+    uint32_t next;                     /* item */
     unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
                                         * the tile that has it first */
     bool is_static;                    /* tiles come in a fixed order (static_schedule.cuh) */
@@ -84,22 +75,13 @@ enum { BEHIND_BYTES = 32 * 4 };
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ uint32_t key_of(const WorkImage &image, uint32_t raw)
+DEVICE uint32_t key_of(const WorkImage &image, uint32_t raw)
 {
-    return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
-}
-
-static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
-{
-    const ImgstatSample sample = (ImgstatSample)image.sample;
-    if (image.has_nodata && key == image.nodata_key)
-        return false;
-    return sample != IMGSTAT_F16 ||
-           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
+    return (uint32_t)sample_key(image.sample, raw);
 }
 
 /* The keys between which valid samples lie. */
-static __device__ __forceinline__ uint32_t first_key(ImgstatSample sample)
+DEVICE uint32_t first_key(ImgstatSample sample)
 {
     return sample == IMGSTAT_F16 ? 0x0400u : 0;
 }
@@ -113,22 +95,21 @@ struct LaneExtrema {
                          * wraps around, and is never the least, nor the largest */
 };
 
-static __device__ __forceinline__ LaneExtrema no_extrema()
+DEVICE LaneExtrema no_extrema()
 {
     const LaneExtrema seen = {NONE, 0};
     return seen;
 }
 
 /* The halves in which a and b are equal. */
-static __device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b)
+DEVICE uint32_t equal_halves(uint32_t a, uint32_t b)
 {
     return (__vminu2(a ^ b, 0x00010001u) ^ 0x00010001u) * 0xFFFFu;
 }
 
 /* Two samples. nodata: its key in both halves; sign: what makes keys of integers, likewise. */
 template <int MODE>
-static __device__ __forceinline__ void update_extrema(LaneExtrema *seen, uint32_t w,
-                                                      uint32_t nodata, uint32_t sign)
+DEVICE void update_extrema(LaneExtrema *seen, uint32_t w, uint32_t nodata, uint32_t sign)
 {
     static const uint32_t FIRST = 0x04000400u, MINUS_FIRST = 0xFC00FC00u; /* of F16 */
     if (MODE == EXTREMA_U16) {
@@ -151,8 +132,7 @@ static __device__ __forceinline__ void update_extrema(LaneExtrema *seen, uint32_
 }
 
 template <int MODE, int N>
-static __device__ __forceinline__ void update_words(LaneExtrema *seen, const uint32_t (&word)[N],
-                                                    const WorkImage &image)
+DEVICE void update_words(LaneExtrema *seen, const uint32_t (&word)[N], const WorkImage &image)
 {
     uint32_t nodata = 0, sign = 0;
     if ((MODE == EXTREMA_INTEGER_NODATA || MODE == EXTREMA_F16) && image.has_nodata)
@@ -165,8 +145,8 @@ static __device__ __forceinline__ void update_words(LaneExtrema *seen, const uin
 }
 
 template <int N>
-static __device__ __forceinline__ void update_any(LaneExtrema *seen, ExtremaMode mode,
-                                                  const uint32_t (&word)[N], const WorkImage &image)
+DEVICE void update_any(LaneExtrema *seen, ExtremaMode mode, const uint32_t (&word)[N],
+                       const WorkImage &image)
 {
     switch (mode) {
     case EXTREMA_U16:
@@ -185,8 +165,7 @@ static __device__ __forceinline__ void update_any(LaneExtrema *seen, ExtremaMode
 }
 
 /* The tile of an equal extremum counts if it is the first. One lane a warp. */
-static __device__ __forceinline__ void note_extremum(Block16 *block, int key, uint64_t tile,
-                                                     bool largest)
+DEVICE void note_extremum(Block16 *block, int key, uint64_t tile, bool largest)
 {
     unsigned long long *seen = &block->seen[largest][threadIdx.x / 32];
     const unsigned long long word = extremum_word(key, tile, largest);
@@ -195,23 +174,23 @@ static __device__ __forceinline__ void note_extremum(Block16 *block, int key, ui
 }
 
 /* Notes what a warp saw: the least of `low` and the largest of `high`, and where. One lane. */
-static __device__ __forceinline__ void note_both(Block16 *block, uint32_t least, uint64_t low_at,
-                                                 uint32_t largest, uint64_t high_at)
+DEVICE void note_both(Block16 *block, uint32_t least, uint64_t low_at, uint32_t largest,
+                      uint64_t high_at)
 {
     const WorkImage &image = block->image;
-    const uint32_t first = first_key((ImgstatSample)image.sample);
+    const uint32_t first = first_key(image.sample);
+    const ImgstatSample like = image.sample == IMGSTAT_F16 ? IMGSTAT_F16 : IMGSTAT_U16;
     const uint32_t low = least + first, high = largest - first;
     if (least == 0xFFFFu && largest == 0) /* nothing was seen */
         return;
-    if (low <= 65535 && key_valid(image, low))
+    if (low <= 65535 && key_valid(image, like, low))
         note_extremum(block, (int)low, low_at, false);
-    if (high <= 65535 && key_valid(image, high))
+    if (high <= 65535 && key_valid(image, like, high))
         note_extremum(block, (int)high, high_at, true);
 }
 
 /* What a warp saw in a tile is noted. All lanes. */
-static __device__ __forceinline__ void note_seen(Block16 *block, const LaneExtrema &seen,
-                                                 uint64_t tile)
+DEVICE void note_seen(Block16 *block, const LaneExtrema &seen, uint64_t tile)
 {
     const uint32_t least = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16));
     const uint32_t largest = ~warp_min(~max(seen.high & 0xFFFFu, seen.high >> 16));
@@ -228,8 +207,7 @@ struct RunningExtrema {
 };
 
 /* Adds to the running extrema what a lane has seen now; `seen` includes them. All lanes. */
-static __device__ __forceinline__ void update_running(RunningExtrema *running,
-                                                      const LaneExtrema &seen, uint32_t tile)
+DEVICE void update_running(RunningExtrema *running, const LaneExtrema &seen, uint32_t tile)
 {
     if (!__any_sync(ALL_LANES, seen.low != running->seen.low || seen.high != running->seen.high))
         return;
@@ -243,7 +221,7 @@ static __device__ __forceinline__ void update_running(RunningExtrema *running,
 
 /* Notes the extrema of a warp. If all valid keys are the largest there is, the least is as before
  * any was seen, and came with the largest; likewise the other way round. All lanes. */
-static __device__ __forceinline__ void note_running(Block16 *block, const RunningExtrema &running)
+DEVICE void note_running(Block16 *block, const RunningExtrema &running)
 {
     const uint32_t low = running.seen.low & 0xFFFFu, high = running.seen.high & 0xFFFFu;
     if (threadIdx.x % 32 == 0)
@@ -254,7 +232,7 @@ static __device__ __forceinline__ void note_running(Block16 *block, const Runnin
 
 /* How an image's extrema are found. (Key 0 is no valid one of F16, and so may pass for nodata where
  * there is none.) */
-static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &image)
+DEVICE ExtremaMode extrema_mode(const WorkImage &image)
 {
     switch (image.sample) {
     case IMGSTAT_U16:
@@ -266,8 +244,7 @@ static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &imag
     }
 }
 
-static __device__ __forceinline__ void update_one(LaneExtrema *seen, const WorkImage &image,
-                                                  uint32_t raw)
+DEVICE void update_one(LaneExtrema *seen, const WorkImage &image, uint32_t raw)
 {
     const uint32_t word[1] = {raw * 0x10001u};
     update_any(seen, extrema_mode(image), word, image);
@@ -275,8 +252,7 @@ static __device__ __forceinline__ void update_one(LaneExtrema *seen, const WorkI
 
 /* ---- One sample ------------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t *bins,
-                                                 uint32_t index, uint64_t n)
+DEVICE void add_index(const Block16 *block, uint64_t *bins, uint32_t index, uint64_t n)
 {
     const uint32_t raw = (index + block->layout.base) & 0xFFFFu;
     bin_add(&bins[key_of(block->image, raw)], n);
@@ -284,8 +260,7 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
 
 /* Counts samples that have no counter here: straight to the record, equal ones of a warp together.
  * All lanes; missed: the lane has one. */
-static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw,
-                                                    bool missed)
+DEVICE void count_missed(Block16 *block, uint64_t *bins, uint32_t raw, bool missed)
 {
     const unsigned lane = threadIdx.x % 32;
     if (!__any_sync(ALL_LANES, missed))
@@ -298,8 +273,8 @@ static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bi
 }
 
 /* Counts a sample in any layout. All lanes; there: the lane has one. */
-static __device__ __forceinline__ void count_one(Block16 *block, const Layout &layout,
-                                                 uint64_t *bins, uint32_t raw, bool there)
+DEVICE void count_one(Block16 *block, const Layout &layout, uint64_t *bins, uint32_t raw,
+                      bool there)
 {
     const uint32_t index = (raw - layout.base) & 0xFFFFu;
     const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
@@ -325,7 +300,7 @@ static __device__ __noinline__ void empty_halves(Block16 *block, uint64_t *bins,
 
 /* Checks the shared words, a multiple of 4,096 of them. All threads; nothing is
  * counted meanwhile. */
-static __device__ __forceinline__ void empty_shared(Block16 *block, uint64_t *bins)
+DEVICE void empty_shared(Block16 *block, uint64_t *bins)
 {
     const uint32_t end = block->layout.direct;
 #pragma unroll 2
@@ -339,7 +314,7 @@ static __device__ __forceinline__ void empty_shared(Block16 *block, uint64_t *bi
 }
 
 /* After a step, `steps` of them since the last look. All threads. */
-static __device__ __forceinline__ uint32_t end_step(Block16 *block, uint64_t *bins, uint32_t steps)
+DEVICE uint32_t end_step(Block16 *block, uint64_t *bins, uint32_t steps)
 {
     if (steps + 1 < ROUND_STEPS)
         return steps + 1;

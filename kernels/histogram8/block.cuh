@@ -67,8 +67,7 @@ struct TilePlace8 {
     unsigned phase;
 };
 
-template <int C>
-static __device__ __forceinline__ TilePlace8 plain_place(const WorkImage &image, uint64_t tile)
+template <int C> DEVICE TilePlace8 plain_place(const WorkImage &image, uint64_t tile)
 {
     uint64_t place;
     TilePlace8 p;

@@ -7,7 +7,7 @@
 
 /* ---- Counters -------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void count(uint32_t offset)
+DEVICE void count(uint32_t offset)
 {
     atomicAdd((unsigned *)(table + offset), 1u);
 }
@@ -16,8 +16,7 @@ static __device__ __forceinline__ void count(uint32_t offset)
  * lanes meet in a bank. One or two channels: a column a lane. More: lanes l and l + 16 share, and
  * are always at different channels: of four, at ones of different parity (count_word); of three, at
  * c and c + 1, so the last channel has columns for both, swapped. */
-template <int C>
-static __device__ __forceinline__ uint32_t column_of(unsigned channel, unsigned lane)
+template <int C> DEVICE uint32_t column_of(unsigned channel, unsigned lane)
 {
     if (C == 1)
         return lane * 4;
@@ -33,7 +32,7 @@ template <int C> struct Columns {
     uint32_t swap;  /* four channels: half the lanes count neighbouring bytes the other way round */
 };
 
-template <int C> static __device__ __forceinline__ Columns<C> columns_of(unsigned phase)
+template <int C> DEVICE Columns<C> columns_of(unsigned phase)
 {
     const unsigned lane = threadIdx.x % 32, other = C == 4 ? lane / 16 : 0;
     Columns<C> columns;
@@ -45,8 +44,7 @@ template <int C> static __device__ __forceinline__ Columns<C> columns_of(unsigne
 }
 
 /* Counts 4 bytes. */
-template <int C, int ROTATE>
-static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C> &columns)
+template <int C, int ROTATE> DEVICE void count_word(uint32_t word, const Columns<C> &columns)
 {
     if (C == 4)
         word = __byte_perm(word, 0, columns.swap);
@@ -60,8 +58,7 @@ static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C
 /* ---- Plain tiles ----------------------------------------------------------------------------- */
 
 /* The 4 bytes at `from`, and 0xFF where they lie in the row. */
-static __device__ __forceinline__ uint32_t edge_word(const TilePlace8 &place,
-                                                     const unsigned char *from, uint32_t *within)
+DEVICE uint32_t edge_word(const TilePlace8 &place, const unsigned char *from, uint32_t *within)
 {
     uint32_t word = 0;
     *within = 0;
@@ -81,7 +78,7 @@ struct Keys {
     uint32_t has_nodata;
 };
 
-static __device__ __forceinline__ Keys keys_of(const WorkImage &image)
+DEVICE Keys keys_of(const WorkImage &image)
 {
     Keys keys;
     keys.flip = image.sample == IMGSTAT_I8 ? 0x80808080 : 0;
@@ -92,8 +89,7 @@ static __device__ __forceinline__ Keys keys_of(const WorkImage &image)
 
 /* Adds a word; KEYED: its samples are not simply keys. within: see edge_word. */
 template <int C, bool KEYED, int ROTATE>
-static __device__ __forceinline__ void extend_word(Extent<C> *extent, const Keys &keys,
-                                                   uint32_t word, uint32_t within)
+DEVICE void extend_word(Extent<C> *extent, const Keys &keys, uint32_t word, uint32_t within)
 {
     if (KEYED) {
         word ^= keys.flip;
@@ -103,8 +99,7 @@ static __device__ __forceinline__ void extend_word(Extent<C> *extent, const Keys
 }
 
 template <int C, bool KEYED, int ROTATE>
-static __device__ __forceinline__ void count_vector(uint4 v, const Columns<C> &columns,
-                                                    const Keys &keys, Extent<C> *extent)
+DEVICE void count_vector(uint4 v, const Columns<C> &columns, const Keys &keys, Extent<C> *extent)
 {
     count_word<C, ROTATE % C>(v.x, columns);
     extend_word<C, KEYED, ROTATE % C>(extent, keys, v.x, NONE);
@@ -118,8 +113,8 @@ static __device__ __forceinline__ void count_vector(uint4 v, const Columns<C> &c
 
 /* A vector at an end of a row. */
 template <int C, int ROTATE>
-static __device__ __forceinline__ void count_edge(const TilePlace8 &place, const unsigned char *at,
-                                                  const Keys &keys, Extent<C> *extent)
+DEVICE void count_edge(const TilePlace8 &place, const unsigned char *at, const Keys &keys,
+                       Extent<C> *extent)
 {
     const unsigned lane = threadIdx.x % 32;
     uint32_t word[4], within[4];
@@ -140,9 +135,8 @@ static __device__ __forceinline__ void count_edge(const TilePlace8 &place, const
 }
 
 template <int C, bool KEYED, int ROTATE>
-static __device__ __forceinline__ void
-count_either(const TilePlace8 &place, const unsigned char *at, const Columns<C> &columns,
-             const Keys &keys, Extent<C> *extent)
+DEVICE void count_either(const TilePlace8 &place, const unsigned char *at,
+                         const Columns<C> &columns, const Keys &keys, Extent<C> *extent)
 {
     if (at >= place.row && at + 16 <= place.end)
         count_vector<C, KEYED, ROTATE>(__ldcs((const uint4 *)at), columns, keys, extent);
@@ -151,8 +145,7 @@ count_either(const TilePlace8 &place, const unsigned char *at, const Columns<C> 
 }
 
 /* Counts one tile of a plain image with one warp. */
-template <int C, bool KEYED>
-static __device__ __forceinline__ void count_plain(ImageState8<C> *held, uint64_t tile)
+template <int C, bool KEYED> DEVICE void count_plain(ImageState8<C> *held, uint64_t tile)
 {
     const TilePlace8 place = plain_place<C>(held->image, tile);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
@@ -193,8 +186,7 @@ static __device__ __forceinline__ void count_plain(ImageState8<C> *held, uint64_
 
 /* Counts one tile of an image with a mask, or some channels of one with more. */
 template <int C>
-static __device__ __forceinline__ unsigned count_general(ImageState8<C> *held, uint64_t tile,
-                                                         unsigned channel0)
+DEVICE unsigned count_general(ImageState8<C> *held, uint64_t tile, unsigned channel0)
 {
     const WorkImage &image = held->image;
     const unsigned lane = threadIdx.x % 32;
@@ -251,8 +243,7 @@ static __device__ __noinline__ void count_tile(ImageState8<C> *held, uint64_t ti
 }
 
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void count_either_tile(const Work &work, ImageState8<C> *held,
-                                                         uint64_t tile)
+DEVICE void count_either_tile(const Work &work, ImageState8<C> *held, uint64_t tile)
 {
     if (PLAIN && (held->image.sample == IMGSTAT_I8 || held->image.has_nodata))
         count_tile<C, PLAIN, PLAIN>(held, tile, work.channel0);
@@ -262,8 +253,8 @@ static __device__ __forceinline__ void count_either_tile(const Work &work, Image
 
 /* All tiles of an item. Warps fetch their numbers from a counter. */
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void count_item(const Work &work, ImageState8<C> *held,
-                                                  unsigned *cursor, uint64_t begin, unsigned tiles)
+DEVICE void count_item(const Work &work, ImageState8<C> *held, unsigned *cursor, uint64_t begin,
+                       unsigned tiles)
 {
     unsigned number = threadIdx.x / 32; /* the first is the warp's number */
     while (number < tiles) {
@@ -279,8 +270,7 @@ static __device__ __forceinline__ void count_item(const Work &work, ImageState8<
  * the others are fetched one by one, so that all end together, even if one began late because a
  * block of the launch before was still merging. No block waits for another. */
 
-template <int C, bool PLAIN>
-static __device__ __forceinline__ void count_alone(const Work &work, ImageState8<C> *held)
+template <int C, bool PLAIN> DEVICE void count_alone(const Work &work, ImageState8<C> *held)
 {
     const uint64_t tiles = held->image.tiles, round = (uint64_t)gridDim.x * WARPS;
     const uint64_t fixed = max(tiles / 16 * HISTOGRAM8_FIXED_16THS / round, (uint64_t)1) * round;

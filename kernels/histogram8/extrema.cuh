@@ -6,28 +6,6 @@
 
 #include "histogram8/block.cuh"
 
-static __device__ __forceinline__ uint32_t min_halves(uint32_t a, uint32_t b)
-{
-#if __CUDA_ARCH__ >= 900
-    uint32_t min;
-    asm("min.u16x2 %0, %1, %2;" : "=r"(min) : "r"(a), "r"(b));
-    return min;
-#else
-    return __vminu2(a, b);
-#endif
-}
-
-static __device__ __forceinline__ uint32_t max_halves(uint32_t a, uint32_t b)
-{
-#if __CUDA_ARCH__ >= 900
-    uint32_t max;
-    asm("max.u16x2 %0, %1, %2;" : "=r"(max) : "r"(a), "r"(b));
-    return max;
-#else
-    return __vmaxu2(a, b);
-#endif
-}
-
 /* Extrema of what a lane counts of a tile: of pairs of bytes, in the upper bytes of halves of
  * words. Channels are counted from that of the lane's first byte. Three channels: the halves are of
  * channels (1, 0), (0, 2) and (2, 1); two, four: of even bytes, of odd ones. */
@@ -36,7 +14,7 @@ template <int C> struct Extent {
     uint32_t least[WORDS], most[WORDS];
 };
 
-template <int C> static __device__ __forceinline__ Extent<C> extent_none()
+template <int C> DEVICE Extent<C> extent_none()
 {
     Extent<C> extent;
 #pragma unroll
@@ -49,26 +27,24 @@ template <int C> static __device__ __forceinline__ Extent<C> extent_none()
 
 /* Adds a word whose first byte is of channel ROTATE. low, high: the word, but for bytes that
  * are no sample, which are 0xFF and 0. */
-template <int C, int ROTATE>
-static __device__ __forceinline__ void extend(Extent<C> *extent, uint32_t low, uint32_t high)
+template <int C, int ROTATE> DEVICE void extend(Extent<C> *extent, uint32_t low, uint32_t high)
 {
     constexpr int odd = C == 1 ? 0 : C == 3 ? (3 - ROTATE % 3) % 3 : 1;
     constexpr int even = C == 3 ? (4 - ROTATE % 3) % 3 : 0;
-    extent->least[odd] = min_halves(extent->least[odd], low);
-    extent->least[even] = min_halves(extent->least[even], low << 8);
-    extent->most[odd] = max_halves(extent->most[odd], high);
-    extent->most[even] = max_halves(extent->most[even], high << 8);
+    extent->least[odd] = __vminu2(extent->least[odd], low);
+    extent->least[even] = __vminu2(extent->least[even], low << 8);
+    extent->most[odd] = __vmaxu2(extent->most[odd], high);
+    extent->most[even] = __vmaxu2(extent->most[even], high << 8);
 }
 
-static __device__ __forceinline__ int upper(uint32_t word, int half)
+DEVICE int upper(uint32_t word, int half)
 {
     return (int)(half ? word >> 24 : word >> 8 & 0xFF);
 }
 
 /* The extrema of each channel; phase: the channel of the lane's first byte. */
 template <int C>
-static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsigned phase,
-                                                   int (&low)[C], int (&high)[C])
+DEVICE void extent_keys(const Extent<C> &extent, unsigned phase, int (&low)[C], int (&high)[C])
 {
     int least[C], most[C]; /* from the lane's first channel on */
 #pragma unroll
@@ -96,8 +72,7 @@ static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsi
 }
 
 /* The warps of the block have seen nothing of an image. Thread i of n. */
-template <int C>
-static __device__ __forceinline__ void clear_extrema(ImageState8<C> *held, unsigned i, unsigned n)
+template <int C> DEVICE void clear_extrema(ImageState8<C> *held, unsigned i, unsigned n)
 {
     const Limits none = {{TABLE_BINS, TABLE_BINS, TABLE_BINS, TABLE_BINS}, {-1, -1, -1, -1}};
     for (unsigned k = i; k < WARPS * 2 * C; k += n)
@@ -111,8 +86,8 @@ static __device__ __forceinline__ void clear_extrema(ImageState8<C> *held, unsig
 /* After a tile: where it goes beyond what the warp has seen, the warp notes it. Tiles of a warp
  * ascend, so that an equal extremum is never the first. low > high: no sample. */
 template <int C>
-static __device__ __forceinline__ void update_limits(ImageState8<C> *held, const int (&low)[C],
-                                                     const int (&high)[C], uint64_t tile)
+DEVICE void update_limits(ImageState8<C> *held, const int (&low)[C], const int (&high)[C],
+                          uint64_t tile)
 {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     Limits *limits = &held->limits[warp];

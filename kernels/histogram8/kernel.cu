@@ -7,8 +7,7 @@
 #include "histogram8/report.cuh"
 
 /* A launch's only image. */
-template <int C, bool PLAIN>
-static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C> *block)
+template <int C, bool PLAIN> DEVICE void measure_alone(const Work &work, Block8<C> *block)
 {
     ImageState8<C> *held = &block->held[0];
     switch_image<C, PLAIN>(work, NULL, held, 0);
@@ -23,8 +22,7 @@ static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C>
 }
 
 /* Items of images, in order, while there are any. */
-template <int C, bool PLAIN>
-static __device__ __forceinline__ void measure_items(const Work &work, Block8<C> *block)
+template <int C, bool PLAIN> DEVICE void measure_items(const Work &work, Block8<C> *block)
 {
     if (threadIdx.x < 2) {
         block->full[threadIdx.x] = false;

@@ -11,9 +11,7 @@
 /* ---- Positions ------------------------------------------------------------------------------- */
 
 /* Bytes of the channel in word w of a vector, whose first byte is of channel `phase`. */
-template <int C>
-static __device__ __forceinline__ uint32_t channel_bytes(unsigned channel, unsigned phase,
-                                                         unsigned w)
+template <int C> DEVICE uint32_t channel_bytes(unsigned channel, unsigned phase, unsigned w)
 {
     const unsigned first = (channel + 4 * C - phase + (C == 3 ? 2 * w : 0)) % C;
     if (C == 1)
@@ -25,8 +23,7 @@ static __device__ __forceinline__ uint32_t channel_bytes(unsigned channel, unsig
  * plain tile, from its first byte; NONE: the lane meets none. Short code: it runs once, so what it
  * costs is being fetched. */
 template <int C>
-static __device__ __forceinline__ unsigned find_plain(const TilePlace8 &place, unsigned channel,
-                                                      unsigned value, unsigned part)
+DEVICE unsigned find_plain(const TilePlace8 &place, unsigned channel, unsigned value, unsigned part)
 {
     enum { AHEAD = 2, PARTS = Shape8<C>::PARTS };
     unsigned first = NONE;
@@ -73,9 +70,8 @@ static __device__ __forceinline__ unsigned find_plain(const TilePlace8 &place, u
 
 /* The same in pixels of any tile, from its first. */
 template <int C>
-static __device__ __forceinline__ unsigned find_general(const WorkImage &image, uint64_t row,
-                                                        uint64_t begin, unsigned channel,
-                                                        unsigned value, unsigned part)
+DEVICE unsigned find_general(const WorkImage &image, uint64_t row, uint64_t begin, unsigned channel,
+                             unsigned value, unsigned part)
 {
     const unsigned char *samples = image.pixels + row * image.pitch + channel;
     const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
@@ -112,8 +108,7 @@ static __device__ __noinline__ uint64_t find_first(const WorkImage &image, uint6
 /* ---- Reports --------------------------------------------------------------------------------- */
 
 /* One warp: publishes what this block found; returns whether it is the last to do so. */
-template <int C>
-static __device__ __forceinline__ void report(const Work &work, ImageState8<C> *held)
+template <int C> DEVICE void report(const Work &work, ImageState8<C> *held)
 {
     NarrowState *state = (NarrowState *)work.state + held->number;
     const unsigned lane = threadIdx.x % 32;
@@ -145,8 +140,7 @@ static __device__ __forceinline__ void report(const Work &work, ImageState8<C> *
 }
 
 /* Adds up the counters in vectors of 16 bytes, from number `first` on, and empties them. */
-template <int VECTORS>
-static __device__ __forceinline__ uint64_t fetch_counters(uint4 *vectors, unsigned first)
+template <int VECTORS> DEVICE uint64_t fetch_counters(uint4 *vectors, unsigned first)
 {
     uint64_t sum = 0;
 #pragma unroll
@@ -163,8 +157,7 @@ static __device__ __forceinline__ uint64_t fetch_counters(uint4 *vectors, unsign
  * lanes side by side begin at different vectors, so that they do not meet in a bank: either 32 bins
  * of a channel, or, where a channel has so few columns that this is not enough, 16 bins of two.
  * Each block begins elsewhere: otherwise all meet at the same. */
-template <int C>
-static __device__ __forceinline__ void add_table(const ImageState8<C> *held, unsigned channel0)
+template <int C> DEVICE void add_table(const ImageState8<C> *held, unsigned channel0)
 {
     /* Vectors of a bin, and of a channel of it: the last of three channels has two columns a lane.
      */
@@ -193,8 +186,7 @@ static __device__ __forceinline__ void add_table(const ImageState8<C> *held, uns
 
 /* Looks for extremum i of an image in the one tile that holds it first. One warp. */
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void find_extremum(const Work &work, ImageState8<C> *held,
-                                                     unsigned i, unsigned part)
+DEVICE void find_extremum(const Work &work, ImageState8<C> *held, unsigned i, unsigned part)
 {
     const WorkImage &image = held->image;
     const NarrowState *state = (const NarrowState *)work.state + held->number;
@@ -213,8 +205,7 @@ static __device__ __forceinline__ void find_extremum(const Work &work, ImageStat
 
 /* Merges the tallies of a finished image, whose extrema have been found, into its record. One
  * warp. */
-template <int C>
-static __device__ __forceinline__ void merge_tallies(const Work &work, const ImageState8<C> *held)
+template <int C> DEVICE void merge_tallies(const Work &work, const ImageState8<C> *held)
 {
     const WorkImage &image = held->image;
     NarrowState *state = (NarrowState *)work.state + held->number;
@@ -251,7 +242,7 @@ static __device__ __noinline__ void merge(const Work &work, ImageState8<C> *held
 }
 
 /* Word i of the description of an image. */
-static __device__ __forceinline__ uint32_t image_word(const Work &work, uint32_t number, unsigned i)
+DEVICE uint32_t image_word(const Work &work, uint32_t number, unsigned i)
 {
     const unsigned half = i % 2;
     if (!work.places)

@@ -15,14 +15,14 @@ enum { OTHER_BYTES = 2048 };
 
 enum { COUNT_BYTES = BINS * NARROW_ROW + COUNT_THREADS * TILE_VECTORS * 16 };
 
-static __device__ __forceinline__ void count_luma(uint32_t rounded)
+DEVICE void count_luma(uint32_t rounded)
 {
     atomicAdd(row_of<NARROW_ROW>((uint32_t *)luma_memory, rounded, LUMA_SHIFT / 8, own_column()),
               1u);
 }
 
 /* Adds a key's counters to its bin. */
-static __device__ __forceinline__ void add_counts(uint64_t *bins)
+DEVICE void add_counts(uint64_t *bins)
 {
     const uint32_t sum = sum_columns<COUNT_THREADS, NARROW_ROW>(luma_memory);
     const uint32_t key = threadIdx.x / (COUNT_THREADS / BINS);
@@ -82,14 +82,14 @@ enum { LUMA_APPLY_BYTES = BINS * WIDE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
 
 /* One half of the table, CAPS or not: four lanes' columns of row i / COLUMN_VECTORS. */
 enum { COLUMN_VECTORS = TABLE_CAPS / 16 };
-static __device__ __forceinline__ void fill_row(uint32_t half, uint32_t i, float value)
+DEVICE void fill_row(uint32_t half, uint32_t i, float value)
 {
     *(float4 *)((unsigned char *)luma_memory + i / COLUMN_VECTORS * WIDE_ROW + half +
                 i % COLUMN_VECTORS * 16) = make_float4(value, value, value, value);
 }
 
 /* The half of wanted lumas, or what leaves all colours as they are: factors of 1. */
-static __device__ __forceinline__ void fill_table(const uint32_t *by_key, bool unchanged)
+DEVICE void fill_table(const uint32_t *by_key, bool unchanged)
 {
     for (uint32_t i = threadIdx.x; i < BINS * COLUMN_VECTORS; i += APPLY_THREADS) {
         fill_row(0, i, unchanged ? INFINITY : luma_wanted(by_key[i / COLUMN_VECTORS]));
@@ -99,29 +99,28 @@ static __device__ __forceinline__ void fill_table(const uint32_t *by_key, bool u
 }
 
 /* Of the row that a byte of a word names. */
-static __device__ __forceinline__ float look_up(uint32_t half, uint32_t word, uint32_t byte)
+DEVICE float look_up(uint32_t half, uint32_t word, uint32_t byte)
 {
     const uint32_t *const at = row_of<WIDE_ROW>((uint32_t *)luma_memory, word, byte, own_column());
     return __uint_as_float(at[half / 4]);
 }
 
 /* A component of four pixels in three words; for sure in one instruction. */
-static __device__ __forceinline__ uint32_t component(const uint32_t (&word)[3], int i)
+DEVICE uint32_t component(const uint32_t (&word)[3], int i)
 {
     uint32_t byte;
     asm("prmt.b32 %0, %1, 0, %2;" : "=r"(byte) : "r"(word[i / 4]), "r"(0x4440 | i % 4));
     return byte;
 }
 
-static __device__ __forceinline__ uint32_t largest_of(const uint32_t (&word)[3], int x)
+DEVICE uint32_t largest_of(const uint32_t (&word)[3], int x)
 {
     return max(max(component(word, 3 * x), component(word, 3 * x + 1)), component(word, 3 * x + 2));
 }
 
 /* Estimates of four pixels, one near a tie, as integers confirm them; black stays. The
  * pixels are read again, so that no register holds what is known of them for a rare branch. */
-static __device__ __forceinline__ void correct_ties(uint32_t top, const volatile uint32_t *from,
-                                                    uint32_t (&estimate)[12])
+DEVICE void correct_ties(uint32_t top, const volatile uint32_t *from, uint32_t (&estimate)[12])
 {
     const uint32_t word[3] = {from[0], from[1], from[2]};
 #pragma unroll
@@ -140,8 +139,8 @@ static __device__ __forceinline__ void correct_ties(uint32_t top, const volatile
 
 /* rescale_luma of four pixels, but for the range; black: the estimate of what black becomes; from:
  * where the pixels are. */
-static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t black,
-                                                         const uint32_t *from, uint32_t (&word)[3])
+DEVICE void rescale_luma_quad(uint32_t top, uint32_t black, const uint32_t *from,
+                              uint32_t (&word)[3])
 {
     const uint32_t none = 1u << (LUMA_SHIFT - 1); /* luma_rounded of black alone */
     uint32_t estimate[12], rounded[4];

@@ -32,8 +32,8 @@ template <int FROM, int TO>
 static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
     apply_luma(ApplyTransfer t, ApplyPixels p)
 {
-    const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)t.from : FROM);
-    const ImgstatSample out = (ImgstatSample)(TO < 0 ? (int)t.to : TO);
+    const ImgstatSample in = FROM < 0 ? t.from : (ImgstatSample)FROM;
+    const ImgstatSample out = TO < 0 ? t.to : (ImgstatSample)TO;
     const uint32_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
     const bool unchanged = t.maps[0].passthrough;
@@ -99,9 +99,9 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
  */
 template <int FROM>
 static __global__ void __launch_bounds__(MAP_THREADS)
-    luma_plane_of(uint32_t sample, ApplyPixels p, unsigned char *luma, unsigned char *valid)
+    luma_plane_of(ImgstatSample sample, ApplyPixels p, unsigned char *luma, unsigned char *valid)
 {
-    const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)sample : FROM);
+    const ImgstatSample in = FROM < 0 ? sample : (ImgstatSample)FROM;
     const uint32_t bytes = sample_bits(in) / 8;
     const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
     for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {

@@ -7,14 +7,14 @@
 #include "transfer/luma.h"
 
 /* As cpu/luma.c: integers where samples have at most 16 bits. */
-static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)
+DEVICE bool luma_is_integer(ImgstatSample sample)
 {
     return sample_is_narrow(sample) && !sample_is_float(sample);
 }
 
 /* The key of a pixel's luma from those of its colours; false where it has none. */
-static __device__ __forceinline__ bool luma_of(ImgstatSample sample, const ApplyPixels &p,
-                                               const uint64_t key[3], uint64_t *luma)
+DEVICE bool luma_of(ImgstatSample sample, const ApplyPixels &p, const uint64_t key[3],
+                    uint64_t *luma)
 {
     for (int c = 0; c < 3; c++)
         if (map_undefined(sample, key[c]) || (p.has_nodata && key[c] == p.nodata_key))
@@ -27,9 +27,8 @@ static __device__ __forceinline__ bool luma_of(ImgstatSample sample, const Apply
 }
 
 /* Keys of a colour brought to the luma `to`, itself a key. */
-static __device__ __forceinline__ void rescale_luma(ImgstatSample in, ImgstatSample out,
-                                                    const MapRange &range, uint64_t to,
-                                                    uint64_t key[3])
+DEVICE void rescale_luma(ImgstatSample in, ImgstatSample out, const MapRange &range, uint64_t to,
+                         uint64_t key[3])
 {
     if (luma_is_integer(in) && luma_is_integer(out)) {
         const uint32_t colour[3] = {(uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]};

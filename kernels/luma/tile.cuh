@@ -48,8 +48,8 @@ static inline bool luma_is_row(const ApplyPixels *p)
 /* Whether a transfer of one type, which copies what it does not map, finds both on like places. */
 static inline bool luma_applies(const ApplyTransfer *t, const ApplyPixels *p, ImgstatSample sample)
 {
-    return t->from == (uint32_t)sample && t->to == (uint32_t)sample && t->copies &&
-           luma_is_row(p) && p->aligned && (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16;
+    return t->from == sample && t->to == sample && t->copies && luma_is_row(p) && p->aligned &&
+           (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16;
 }
 
 /* A range of keys that a word holds several of. */
@@ -72,12 +72,12 @@ static inline WordRange word_range(const MapRange &range, uint32_t ones)
 }
 
 /* Pixels outside of tiles, and which one the i-th of them is. */
-static __device__ __forceinline__ uint64_t luma_row_left(const LumaRow &row)
+DEVICE uint64_t luma_row_left(const LumaRow &row)
 {
     return row.pixels - (uint64_t)row.tiles * row.tile_pixels;
 }
 
-static __device__ __forceinline__ uint64_t luma_row_pixel(const LumaRow &row, uint64_t i)
+DEVICE uint64_t luma_row_pixel(const LumaRow &row, uint64_t i)
 {
     return i < row.head ? i : (uint64_t)row.tiles * row.tile_pixels + i;
 }
@@ -86,14 +86,13 @@ static __device__ __forceinline__ uint64_t luma_row_pixel(const LumaRow &row, ui
  * it is used, so that it needs no address in registers. */
 extern __shared__ __align__(128) uint4 luma_memory[];
 
-static __device__ __forceinline__ uint4 *warp_buffer(uint32_t table_bytes)
+DEVICE uint4 *warp_buffer(uint32_t table_bytes)
 {
     return luma_memory + table_bytes / 16 + threadIdx.x / 32 * (32 * TILE_VECTORS);
 }
 
 /* A warp's tile, or nothing if there are not so many. */
-static __device__ __forceinline__ void load_tile(const uint4 *row, uint32_t tile, uint32_t tiles,
-                                                 uint4 (&v)[3])
+DEVICE void load_tile(const uint4 *row, uint32_t tile, uint32_t tiles, uint4 (&v)[3])
 {
     const uint4 *const from = row + (uint64_t)tile * (32 * TILE_VECTORS) + threadIdx.x % 32;
 #pragma unroll
@@ -101,8 +100,7 @@ static __device__ __forceinline__ void load_tile(const uint4 *row, uint32_t tile
         v[k] = tile < tiles ? from[k * 32] : make_uint4(0, 0, 0, 0);
 }
 
-static __device__ __forceinline__ void store_tile(uint4 *row, uint32_t tile, uint32_t tiles,
-                                                  const uint4 (&v)[3])
+DEVICE void store_tile(uint4 *row, uint32_t tile, uint32_t tiles, const uint4 (&v)[3])
 {
     uint4 *const to = row + (uint64_t)tile * (32 * TILE_VECTORS) + threadIdx.x % 32;
     if (tile < tiles)
@@ -114,8 +112,7 @@ static __device__ __forceinline__ void store_tile(uint4 *row, uint32_t tile, uin
 /* From vectors as a warp loads them, those of a lane 32 apart, to words of whole pixels a lane, and
  * back, through the warp's buffer in shared memory. Vectors 48 bytes apart: the eight lanes
  * that are served at a time do not meet in a bank. A lane writes back what it alone has read. */
-static __device__ __forceinline__ void to_pixels(uint4 *buffer, const uint4 (&v)[3],
-                                                 uint32_t (&word)[TILE_GROUPS][3])
+DEVICE void to_pixels(uint4 *buffer, const uint4 (&v)[3], uint32_t (&word)[TILE_GROUPS][3])
 {
     const uint32_t lane = threadIdx.x % 32;
     uint4 own[3];
@@ -134,8 +131,7 @@ static __device__ __forceinline__ void to_pixels(uint4 *buffer, const uint4 (&v)
         word[i / 3][i % 3] = words[i];
 }
 
-static __device__ __forceinline__ void
-to_vectors(uint4 *buffer, const uint32_t (&word)[TILE_GROUPS][3], uint4 (&v)[3])
+DEVICE void to_vectors(uint4 *buffer, const uint32_t (&word)[TILE_GROUPS][3], uint4 (&v)[3])
 {
     const uint32_t lane = threadIdx.x % 32;
 #pragma unroll
@@ -149,7 +145,7 @@ to_vectors(uint4 *buffer, const uint32_t (&word)[TILE_GROUPS][3], uint4 (&v)[3])
         v[k] = buffer[k * 32 + lane];
 }
 
-static __device__ __forceinline__ float luma_reciprocal(float v)
+DEVICE float luma_reciprocal(float v)
 {
     float inverse;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(v));
@@ -158,8 +154,8 @@ static __device__ __forceinline__ float luma_reciprocal(float v)
 
 /* Pixels outside of tiles, one a thread. */
 template <ImgstatSample SAMPLE>
-static __device__ __forceinline__ void
-rescale_luma_left(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row, bool unchanged)
+DEVICE void rescale_luma_left(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
+                              bool unchanged)
 {
     const uint32_t bytes = sample_bits(SAMPLE) / 8;
     const uint64_t left = luma_row_left(row), threads = (uint64_t)gridDim.x * blockDim.x;
@@ -178,8 +174,7 @@ rescale_luma_left(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &r
 }
 
 /* The components in a word brought into the range's keys: they are not above the highest. */
-template <ImgstatSample SAMPLE>
-static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32_t word)
+template <ImgstatSample SAMPLE> DEVICE uint32_t adjust(const WordRange &range, uint32_t word)
 {
     const bool bytes = SAMPLE == IMGSTAT_U8;
     const uint32_t raised = bytes ? __vmaxu4(word, range.low) : __vmaxu2(word, range.low);
@@ -189,8 +184,7 @@ static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32
 
 /* A warp's first tile, for rescale_luma_row. */
 template <unsigned THREADS, ImgstatSample SAMPLE>
-static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, const LumaRow &row,
-                                                       uint4 (&v)[TILE_VECTORS])
+DEVICE void load_first_tile(const ApplyPixels &p, const LumaRow &row, uint4 (&v)[TILE_VECTORS])
 {
     const uint32_t pixel = 3 * sample_bits(SAMPLE) / 8, first = blockIdx.x * (THREADS / 32);
     load_tile((const uint4 *)(p.from + row.head * pixel), first + threadIdx.x / 32, row.tiles, v);
@@ -200,10 +194,9 @@ static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, con
  * first tile. rescale_luma_group brings the pixels of three words, which are at its first argument
  * as well, to what they become but for the range. */
 template <unsigned THREADS, ImgstatSample SAMPLE, typename LumaRescale>
-static __device__ __forceinline__ void
-rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
-                 const WordRange &range, bool unchanged, uint4 *buffer, uint4 (&v)[TILE_VECTORS],
-                 const LumaRescale &rescale_luma_group)
+DEVICE void rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
+                             const WordRange &range, bool unchanged, uint4 *buffer,
+                             uint4 (&v)[TILE_VECTORS], const LumaRescale &rescale_luma_group)
 {
     const uint32_t pixel = 3 * sample_bits(SAMPLE) / 8;
     const uint4 *const from = (const uint4 *)(p.from + row.head * pixel);
@@ -231,7 +224,7 @@ rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &ro
 
 /* luma_fine and a half of pixel x of four, whose key is in bits 16 to 23: two products an
  * instruction, of 16 bits and of a word's lower or upper bytes. */
-static __device__ __forceinline__ uint32_t luma_rounded(const uint32_t (&word)[3], int x)
+DEVICE uint32_t luma_rounded(const uint32_t (&word)[3], int x)
 {
     const uint32_t red_green = (uint32_t)LUMA_GREEN << 16 | LUMA_RED, blue = LUMA_BLUE;
     const uint32_t red = (uint32_t)LUMA_RED << 16, half = 1u << (LUMA_SHIFT - 1);

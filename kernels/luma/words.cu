@@ -14,7 +14,7 @@ struct WordColours {
 };
 
 /* The six components of two pixels in three words. */
-static __device__ __forceinline__ uint32_t component(const uint32_t (&word)[3], int i)
+DEVICE uint32_t component(const uint32_t (&word)[3], int i)
 {
     return i % 2 ? word[i / 2] >> 16 : word[i / 2] & 0xFFFFu;
 }
@@ -24,8 +24,7 @@ struct Factor {
     uint32_t fine, numerator, denominator;
 };
 
-static __device__ __forceinline__ Factor factor_of(const WordColours &c, const uint32_t (&word)[3],
-                                                   int x)
+DEVICE Factor factor_of(const WordColours &c, const uint32_t (&word)[3], int x)
 {
     const uint32_t red = component(word, 3 * x), green = component(word, 3 * x + 1);
     const uint32_t blue = component(word, 3 * x + 2), largest = max(max(red, green), blue);
@@ -42,8 +41,8 @@ static __device__ __forceinline__ Factor factor_of(const WordColours &c, const u
 
 /* Quotients of two pixels, one near a tie, as integers confirm them; black stays. The
  * pixels are read again, so that no register holds what is known of them for a rare branch. */
-static __device__ __forceinline__ void
-correct_ties(const WordColours &c, const volatile uint32_t *from, uint32_t (&quotient)[6])
+DEVICE void correct_ties(const WordColours &c, const volatile uint32_t *from,
+                         uint32_t (&quotient)[6])
 {
     const uint32_t word[3] = {from[0], from[1], from[2]};
 #pragma unroll
@@ -57,8 +56,7 @@ correct_ties(const WordColours &c, const volatile uint32_t *from, uint32_t (&quo
 }
 
 /* rescale_luma of two pixels, but for the range; from: where the pixels are. */
-static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, const uint32_t *from,
-                                                         uint32_t (&word)[3])
+DEVICE void rescale_luma_pair(const WordColours &c, const uint32_t *from, uint32_t (&word)[3])
 {
     uint32_t quotient[6], fine[2], low = 0xFFFFFFFFu;
 #pragma unroll

@@ -66,11 +66,6 @@ static ImgstatResult open_memory(CudaDevice *device, ApplyMemory **out, ImgstatE
 
 /* ---- The transfer ---------------------------------------------------------------------------- */
 
-static size_t padded(size_t bytes)
-{
-    return (bytes + 255) & ~(size_t)255;
-}
-
 /* Where the parts of a transfer lie: maps, knots, tables by key; on the device then those by raw
  * bits. */
 typedef struct ApplyLayout {
@@ -95,14 +90,14 @@ static ApplyLayout layout_of(const Transfer *transfer)
     }
     const size_t tables = transfer->n_maps + 1u, maps = transfer->n_maps + (size_t)KEPT_MAPS;
     l.entries = sample_is_narrow(transfer->from) ? tables * sample_record_bins(transfer->from) : 0;
-    l.knots_at = padded(maps * sizeof(Map));
-    l.tables_at = l.knots_at + padded(l.n_knots * sizeof(MapKnot));
-    l.bytes = l.tables_at + padded(l.entries * sizeof(uint32_t));
+    l.knots_at = cuda_padded(maps * sizeof(Map));
+    l.tables_at = l.knots_at + cuda_padded(l.n_knots * sizeof(MapKnot));
+    l.bytes = l.tables_at + cuda_padded(l.entries * sizeof(uint32_t));
     l.raw_at = l.bytes;
     const ImgstatSample to = transfer->rescale.to.sample;
-    l.groups_at = l.raw_at + padded(l.entries * sample_bits(to) / 8);
+    l.groups_at = l.raw_at + cuda_padded(l.entries * sample_bits(to) / 8);
     if (!transfer->luma)
-        l.group_pitch = padded(knot_group_bytes(transfer->from, to, most));
+        l.group_pitch = cuda_padded(knot_group_bytes(transfer->from, to, most));
     l.all = l.groups_at + transfer->n_maps * l.group_pitch;
     return l;
 }
@@ -214,18 +209,9 @@ ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyT
 {
     if (transfer->luma)
         return launch_apply_luma(device, stream, transfer, pixels, err);
-    if (sample_is_narrow((ImgstatSample)transfer->from))
+    if (sample_is_narrow(transfer->from))
         return launch_apply_narrow(device, stream, transfer, pixels, err);
     return launch_apply_wide(device, stream, transfer, pixels, err);
-}
-
-/* Rows between the host and the device, which has no gaps between them. */
-static cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                             size_t row, size_t rows, cudaMemcpyKind kind, cudaStream_t stream)
-{
-    if (to_pitch == row && from_pitch == row)
-        return cudaMemcpyAsync(to, from, row * rows, kind, stream);
-    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, stream);
 }
 
 static ImagePro on_device(const CudaDevice *device, const ImagePro *image, const CudaBuffer *buffer,
@@ -252,14 +238,15 @@ static ImgstatResult apply_band(CudaDevice *device, ApplyMemory *memory, ApplySl
         source = on_device(device, from, &slot->from, in_row);
         CUDA_TRY(device, err, cudaStreamWaitEvent(device->copies, slot->mapped, 0));
         CUDA_TRY(device, err,
-                 copy_rows(slot->from.memory, in_row, from->host, from->pitch, in_row, from->height,
-                           cudaMemcpyHostToDevice, device->copies));
+                 cuda_copy_rows(slot->from.memory, in_row, from->host, from->pitch, in_row,
+                                from->height, cudaMemcpyHostToDevice, device->copies));
         if (from->mask) {
             source.mask = (const uint8_t *)slot->mask.memory;
             source.mask_pitch = from->width;
             CUDA_TRY(device, err,
-                     copy_rows(slot->mask.memory, from->width, from->mask, from->mask_pitch,
-                               from->width, from->height, cudaMemcpyHostToDevice, device->copies));
+                     cuda_copy_rows(slot->mask.memory, from->width, from->mask, from->mask_pitch,
+                                    from->width, from->height, cudaMemcpyHostToDevice,
+                                    device->copies));
         }
         CUDA_TRY(device, err, cudaEventRecord(slot->filled, device->copies));
         CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->filled, 0));
@@ -273,8 +260,8 @@ static ImgstatResult apply_band(CudaDevice *device, ApplyMemory *memory, ApplySl
     if (to->memory == IMGSTAT_HOST) {
         CUDA_TRY(device, err, cudaStreamWaitEvent(memory->returns, slot->mapped, 0));
         CUDA_TRY(device, err,
-                 copy_rows(to->host, to->pitch, slot->to.memory, out_row, out_row, to->height,
-                           cudaMemcpyDeviceToHost, memory->returns));
+                 cuda_copy_rows(to->host, to->pitch, slot->to.memory, out_row, out_row, to->height,
+                                cudaMemcpyDeviceToHost, memory->returns));
         CUDA_TRY(device, err, cudaEventRecord(slot->emptied, memory->returns));
     }
     return IMGSTAT_OK;
@@ -310,21 +297,11 @@ static ImgstatResult apply_bands(CudaDevice *device, ApplyMemory *memory, const 
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_place(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
-{
-    if (image->memory == IMGSTAT_CUDA && image->device_id != device->index)
-        return error_set(err, IMGSTAT_ERR_ARG, "cuda:%d cannot reach an image on cuda:%d",
-                         device->index, image->device_id);
-    if (image->memory == IMGSTAT_CUDA ? !image->device.address : !image->host)
-        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,
                                 ApplyLaunch launch, const void *context, ImgstatError *err)
 {
-    IMGSTAT_TRY(check_place(device, from, err));
-    IMGSTAT_TRY(check_place(device, to, err));
+    IMGSTAT_TRY(cuda_check_image(device, from, err));
+    IMGSTAT_TRY(cuda_check_image(device, to, err));
     if (from->memory == IMGSTAT_CUDA && to->memory == IMGSTAT_CUDA)
         return launch(context, device, from, to, err);
     ApplyMemory *memory;

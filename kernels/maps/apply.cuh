@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_KERNELS_MAPS_APPLY_CUH
 #define IMGSTAT_KERNELS_MAPS_APPLY_CUH
 
+#include "common/inline.cuh"
 #include "common/tuning.cuh"
 #include "device/cuda_device.h"
 
@@ -23,7 +24,7 @@ struct ApplyTransfer {
     void *groups;           /* of knots (maps/knots.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
     MapRange range;
-    uint32_t from, to; /* sample types */
+    ImgstatSample from, to;
     uint32_t n_maps;
     uint32_t luma, copies; /* copies: transfer_copies */
 };
@@ -43,8 +44,7 @@ struct ApplyPixels {
 };
 
 /* Which table or map serves a channel; n_maps stands for rescale. */
-static __device__ __forceinline__ uint32_t map_of_channel(uint32_t channel, int alpha,
-                                                          uint32_t n_maps)
+DEVICE uint32_t map_of_channel(uint32_t channel, int alpha, uint32_t n_maps)
 {
     if ((int)channel == alpha)
         return n_maps;
@@ -53,8 +53,7 @@ static __device__ __forceinline__ uint32_t map_of_channel(uint32_t channel, int 
 
 /* Samples that may lie anywhere. Byte by byte is rare, and its loop is not unrolled: it stands in
  * every kernel several times. */
-static __device__ __forceinline__ uint64_t load_sample(const unsigned char *at, uint32_t bytes,
-                                                       bool aligned)
+DEVICE uint64_t load_sample(const unsigned char *at, uint32_t bytes, bool aligned)
 {
     if (bytes == 1)
         return *at;
@@ -69,8 +68,7 @@ static __device__ __forceinline__ uint64_t load_sample(const unsigned char *at, 
     return raw;
 }
 
-static __device__ __forceinline__ void store_sample(unsigned char *at, uint32_t bytes, uint64_t raw,
-                                                    bool aligned)
+DEVICE void store_sample(unsigned char *at, uint32_t bytes, uint64_t raw, bool aligned)
 {
     if (bytes == 1)
         *at = (unsigned char)raw;
@@ -88,7 +86,7 @@ static __device__ __forceinline__ void store_sample(unsigned char *at, uint32_t 
 
 /* a * b + c, for sure in one instruction: additions of shifted bytes would become more of what
  * picks them. */
-static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c)
+DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c)
 {
     uint32_t sum;
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));

@@ -13,9 +13,8 @@
  *   Result    the bytes of holes_fill (transfer/holes.c).
  */
 static __global__ void __launch_bounds__(MAP_THREADS)
-    fill_holes(Holes holes, ApplyPixels p, uint32_t from, uint32_t to, uint32_t masked)
+    fill_holes(Holes holes, ApplyPixels p, ImgstatSample in, ImgstatSample out, uint32_t masked)
 {
-    const ImgstatSample in = (ImgstatSample)from, out = (ImgstatSample)to;
     const uint32_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     const uint64_t hole = sample_raw(out, holes.hole), mask_hole = sample_raw(out, holes.mask_hole);
     const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;

@@ -10,7 +10,7 @@ struct alignas(32) KnotGroup {
     uint32_t key[STRETCHES + 1], at[STRETCHES + 1], before[STRETCHES];
 };
 
-static __host__ __device__ __forceinline__ uint32_t groups_of(uint32_t knots)
+IMGSTAT_INLINE uint32_t groups_of(uint32_t knots)
 {
     return knots > 1 ? (knots + KnotGroup::STRETCHES - 2) / KnotGroup::STRETCHES : 1;
 }
@@ -53,8 +53,7 @@ struct KnotSamples {
 /* The first keys of all groups but the first, as a tree: those below node i have nodes 2 i + 1 and
  * 2 i + 2. So the keys that samples are compared with at a time lie in all banks of shared memory.
  */
-static __device__ __forceinline__ void build_tree(const KnotGroup *groups, uint32_t n,
-                                                  uint32_t levels, uint32_t *tree)
+DEVICE void build_tree(const KnotGroup *groups, uint32_t n, uint32_t levels, uint32_t *tree)
 {
     const uint32_t nodes = (1u << levels) - 1;
     for (uint32_t i = threadIdx.x; i < nodes; i += KNOT_THREADS) {
@@ -66,10 +65,8 @@ static __device__ __forceinline__ void build_tree(const KnotGroup *groups, uint3
 }
 
 /* The group of each key: the last that begins at or below it, or the first. */
-static __device__ __forceinline__ void find_groups(const uint32_t *tree, uint32_t n,
-                                                   uint32_t levels,
-                                                   const uint32_t (&key)[KNOT_SAMPLES],
-                                                   uint32_t (&found)[KNOT_SAMPLES])
+DEVICE void find_groups(const uint32_t *tree, uint32_t n, uint32_t levels,
+                        const uint32_t (&key)[KNOT_SAMPLES], uint32_t (&found)[KNOT_SAMPLES])
 {
 #pragma unroll
     for (int k = 0; k < KNOT_SAMPLES; k++)
@@ -84,8 +81,7 @@ static __device__ __forceinline__ void find_groups(const uint32_t *tree, uint32_
 }
 
 /* The knots on both sides of a key whose group it is; the group is loaded as a whole. */
-static __device__ __forceinline__ void knots_beside(const KnotGroup *group, uint32_t key,
-                                                    MapKnot *left, MapKnot *right)
+DEVICE void knots_beside(const KnotGroup *group, uint32_t key, MapKnot *left, MapKnot *right)
 {
     const KnotGroup g = *group;
     const bool second = g.key[1] <= key, beyond = g.key[2] <= key;
@@ -191,7 +187,7 @@ bool knots_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixe
 ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                  const ApplyPixels *p, ImgstatError *err)
 {
-    assert(knots_fit(device, t, p) && sample_bits((ImgstatSample)t->from) == 32);
+    assert(knots_fit(device, t, p) && sample_bits(t->from) == 32);
     return t->from == IMGSTAT_F32 && t->to == IMGSTAT_F32
                ? launch_knots<IMGSTAT_F32>(device, stream, t, p, err)
                : launch_knots<-1>(device, stream, t, p, err);
@@ -209,7 +205,7 @@ ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream, const 
 {
     const size_t most = t->group_pitch / sizeof(KnotGroup);
     const dim3 blocks((unsigned)(most / MAP_THREADS) + 1, t->n_maps);
-    assert(t->groups && t->n_maps > 0 && sample_bits((ImgstatSample)t->from) == 32);
+    assert(t->groups && t->n_maps > 0 && sample_bits(t->from) == 32);
     group_knots<<<blocks, MAP_THREADS, 0, stream>>>(t->maps, (unsigned char *)t->groups,
                                                     t->group_pitch);
     return cuda_launched(device, stream, "group_knots", err);

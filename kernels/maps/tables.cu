@@ -16,7 +16,7 @@
  */
 static __global__ void tables_raw(ApplyTransfer t, unsigned char *by_raw, uint32_t bytes)
 {
-    const ImgstatSample from = (ImgstatSample)t.from;
+    const ImgstatSample from = t.from;
     const uint32_t entries = sample_record_bins(from);
     const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     const uint32_t m = i / entries, raw = i % entries;
@@ -33,10 +33,10 @@ ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err)
 {
     enum { THREADS = 256 };
-    const uint32_t n = (transfer->n_maps + 1) * sample_record_bins((ImgstatSample)transfer->from);
-    assert(transfer->by_key && transfer->by_raw && sample_is_narrow((ImgstatSample)transfer->from));
+    const uint32_t n = (transfer->n_maps + 1) * sample_record_bins(transfer->from);
+    assert(transfer->by_key && transfer->by_raw && sample_is_narrow(transfer->from));
     tables_raw<<<(n + THREADS - 1) / THREADS, THREADS, 0, stream>>>(
-        *transfer, (unsigned char *)transfer->by_raw, sample_bits((ImgstatSample)transfer->to) / 8);
+        *transfer, (unsigned char *)transfer->by_raw, sample_bits(transfer->to) / 8);
     return cuda_launched(device, stream, "tables_raw", err);
 }
 
@@ -57,9 +57,8 @@ struct RowItems {
 };
 
 template <typename Out, bool SHARED, bool FLAT>
-static __device__ __forceinline__ Out table_entry(const Out *table, uint32_t entries,
-                                                  uint32_t n_maps, int alpha, uint32_t channel,
-                                                  uint32_t raw)
+DEVICE Out table_entry(const Out *table, uint32_t entries, uint32_t n_maps, int alpha,
+                       uint32_t channel, uint32_t raw)
 {
     const uint32_t at = FLAT ? raw : map_of_channel(channel, alpha, n_maps) * entries + raw;
     return SHARED ? table[at] : __ldg(&table[at]);
@@ -158,8 +157,8 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void __launch_bounds__(GENERAL_THREADS)
     apply_masked(ApplyTransfer t, ApplyPixels p)
 {
-    const ImgstatSample from = (ImgstatSample)t.from;
-    const uint32_t in = sample_bits(from) / 8, out = sample_bits((ImgstatSample)t.to) / 8;
+    const ImgstatSample from = t.from;
+    const uint32_t in = sample_bits(from) / 8, out = sample_bits(t.to) / 8;
     const uint32_t entries = sample_record_bins(from);
     const uint64_t samples = p.width * p.channels, n = samples * p.rows;
     const uint64_t stride = (uint64_t)gridDim.x * GENERAL_THREADS;
@@ -243,8 +242,8 @@ static ImgstatResult launch_words(CudaDevice *device, cudaStream_t stream, const
 ImgstatResult launch_apply_narrow(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                   const ApplyPixels *p, ImgstatError *err)
 {
-    const bool bytes = sample_bits((ImgstatSample)t->from) == 8;
-    const uint32_t out = sample_bits((ImgstatSample)t->to);
+    const bool bytes = sample_bits(t->from) == 8;
+    const uint32_t out = sample_bits(t->to);
     const bool flat = t->n_maps == 1 && p->alpha < 0;
     if (p->mask || !p->aligned || out > 32)
         return launch_masked(device, stream, t, p, err);

@@ -18,7 +18,7 @@
  */
 static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t, ApplyPixels p)
 {
-    const ImgstatSample from = (ImgstatSample)t.from, to = (ImgstatSample)t.to;
+    const ImgstatSample from = t.from, to = t.to;
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
     const uint64_t samples = p.width * p.channels, n = samples * p.rows;
     const uint64_t stride = (uint64_t)gridDim.x * MAP_THREADS;
@@ -92,84 +92,59 @@ struct PowerMapping {
     }
 };
 
-/* Bits and values of samples. kept: what a value becomes that stays as it is, but in this type. */
-template <ImgstatSample SAMPLE> struct SampleBits;
-template <> struct SampleBits<IMGSTAT_F32> {
+/* The bits of a sample. */
+template <ImgstatSample SAMPLE> struct BitsType {
     typedef uint32_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
-    {
-        return __uint_as_float(raw);
-    }
-    static __device__ __forceinline__ Raw raw(double y)
-    {
-        return __float_as_uint(__double2float_rn(y) + 0.0f); /* never -0 */
-    }
-    static __device__ __forceinline__ Raw kept(double x, double)
-    {
-        return x == x ? raw(x) : 0x7FC00000u;
-    }
 };
-template <> struct SampleBits<IMGSTAT_F64> {
+template <> struct BitsType<IMGSTAT_F64> {
     typedef uint64_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
-    {
+};
+template <> struct BitsType<IMGSTAT_U16> {
+    typedef uint16_t Raw;
+};
+template <> struct BitsType<IMGSTAT_U8> {
+    typedef uint8_t Raw;
+};
+template <ImgstatSample SAMPLE> using Bits = typename BitsType<SAMPLE>::Raw;
+
+template <ImgstatSample SAMPLE> DEVICE double value_of(Bits<SAMPLE> raw)
+{
+    if constexpr (SAMPLE == IMGSTAT_F32)
+        return __uint_as_float(raw);
+    else if constexpr (SAMPLE == IMGSTAT_F64)
         return __longlong_as_double((long long)raw);
-    }
-    static __device__ __forceinline__ Raw raw(double y)
-    {
-        return (Raw)__double_as_longlong(__dadd_rn(y, 0.0));
-    }
-    static __device__ __forceinline__ Raw kept(double x, double)
-    {
-        return x == x ? raw(x) : 0x7FF8000000000000u;
-    }
-};
-/* Conversions saturate. */
-template <> struct SampleBits<IMGSTAT_U32> {
-    typedef uint32_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
-    {
-        return __uint2double_rn(raw);
-    }
-    static __device__ __forceinline__ Raw raw(double y)
-    {
-        return __double2uint_rn(y);
-    }
-    static __device__ __forceinline__ Raw kept(double x, double lo)
-    {
-        return raw(x == x ? x : lo);
-    }
-};
-template <> struct SampleBits<IMGSTAT_I32> {
-    typedef uint32_t Raw;
-    static __device__ __forceinline__ double value(Raw raw)
-    {
+    else if constexpr (SAMPLE == IMGSTAT_I32)
         return __int2double_rn((int)raw);
-    }
-    static __device__ __forceinline__ Raw raw(double y)
-    {
-        return (Raw)__double2int_rn(y);
-    }
-    static __device__ __forceinline__ Raw kept(double x, double lo)
-    {
-        return raw(x == x ? x : lo);
-    }
-};
-template <typename Unsigned> struct NarrowBits {
-    typedef Unsigned Raw;
-    static __device__ __forceinline__ Raw raw(double y)
-    {
-        return (Raw)__double2uint_rn(y);
-    }
-    static __device__ __forceinline__ Raw kept(double x, double lo)
-    {
-        return (Raw)min(__double2uint_rn(x == x ? x : lo), (uint32_t)(Raw) ~(Raw)0);
-    }
-};
-template <> struct SampleBits<IMGSTAT_U16> : NarrowBits<uint16_t> {
-};
-template <> struct SampleBits<IMGSTAT_U8> : NarrowBits<uint8_t> {
-};
+    else
+        return __uint2double_rn(raw);
+}
+
+/* Of the nearest sample. Conversions saturate; floats are never -0. */
+template <ImgstatSample SAMPLE> DEVICE Bits<SAMPLE> bits_of(double y)
+{
+    if constexpr (SAMPLE == IMGSTAT_F32)
+        return __float_as_uint(__double2float_rn(y) + 0.0f);
+    else if constexpr (SAMPLE == IMGSTAT_F64)
+        return (Bits<SAMPLE>)__double_as_longlong(__dadd_rn(y, 0.0));
+    else if constexpr (SAMPLE == IMGSTAT_I32)
+        return (Bits<SAMPLE>)__double2int_rn(y);
+    else
+        return (Bits<SAMPLE>)__double2uint_rn(y);
+}
+
+/* Of what a value becomes that stays as it is, but in this type. */
+template <ImgstatSample SAMPLE> DEVICE Bits<SAMPLE> kept_bits(double x, double lo)
+{
+    if constexpr (SAMPLE == IMGSTAT_F32)
+        return x == x ? bits_of<SAMPLE>(x) : 0x7FC00000u;
+    else if constexpr (SAMPLE == IMGSTAT_F64)
+        return x == x ? bits_of<SAMPLE>(x) : 0x7FF8000000000000u;
+    else if constexpr (sizeof(Bits<SAMPLE>) == 4)
+        return bits_of<SAMPLE>(x == x ? x : lo);
+    else
+        return (Bits<SAMPLE>)min(__double2uint_rn(x == x ? x : lo),
+                                 (uint32_t)(Bits<SAMPLE>)~(Bits<SAMPLE>)0);
+}
 
 template <typename Raw, unsigned N> struct alignas(sizeof(Raw) * N) RawVector {
     Raw v[N];
@@ -177,36 +152,34 @@ template <typename Raw, unsigned N> struct alignas(sizeof(Raw) * N) RawVector {
 
 /* Outputs of N samples that are beside each other. */
 template <ImgstatSample FROM, ImgstatSample TO, unsigned N>
-static __device__ __forceinline__ void
-store_vector(const OutputType &output, const RawVector<typename SampleBits<FROM>::Raw, N> &in,
-             const double (&y)[N], const bool (&passthrough)[N], unsigned char *to)
+DEVICE void store_vector(const OutputType &output, const RawVector<Bits<FROM>, N> &in,
+                         const double (&y)[N], const bool (&passthrough)[N], unsigned char *to)
 {
-    typedef typename SampleBits<TO>::Raw Raw;
+    typedef Bits<TO> Raw;
     RawVector<Raw, N> made;
 #pragma unroll
     for (unsigned k = 0; k < N; k++) {
-        made.v[k] = SampleBits<TO>::raw(y[k]);
+        made.v[k] = bits_of<TO>(y[k]);
         if (made.v[k] == (Raw)output.avoided)
             made.v[k] = (Raw)output.instead;
         if (passthrough[k])
-            made.v[k] = FROM == TO
-                            ? (Raw)in.v[k]
-                            : SampleBits<TO>::kept(SampleBits<FROM>::value(in.v[k]), output.lo);
+            made.v[k] =
+                FROM == TO ? (Raw)in.v[k] : kept_bits<TO>(value_of<FROM>(in.v[k]), output.lo);
     }
     *(RawVector<Raw, N> *)to = made;
 }
 
 template <ImgstatSample FROM, unsigned N, typename Mapping>
-static __device__ __forceinline__ void map_vector(const Mapping &mapping, const OutputType &output,
-                                                  const unsigned char *from, unsigned char *to)
+DEVICE void map_vector(const Mapping &mapping, const OutputType &output, const unsigned char *from,
+                       unsigned char *to)
 {
-    typedef RawVector<typename SampleBits<FROM>::Raw, N> Vector;
+    typedef RawVector<Bits<FROM>, N> Vector;
     const Vector in = *(const Vector *)from;
     double y[N];
     bool passthrough[N];
 #pragma unroll
     for (unsigned k = 0; k < N; k++) {
-        const double x = SampleBits<FROM>::value(in.v[k]);
+        const double x = value_of<FROM>(in.v[k]);
         y[k] = mapping.template at<FROM>(x);
         passthrough[k] = value_is_passthrough(x, mapping.passthrough());
     }
@@ -248,7 +221,7 @@ template <ImgstatSample FROM, typename Mapping>
 static __global__ void __launch_bounds__(MAP_THREADS)
     apply_values(Mapping mapping, OutputType output, ValueRows rows)
 {
-    const unsigned bytes = sizeof(typename SampleBits<FROM>::Raw), n = 16 / bytes;
+    const unsigned bytes = sizeof(Bits<FROM>), n = 16 / bytes;
     const unsigned out = sample_bits(output.sample) / 8;
     const uint64_t vectors = rows.n / n, stride = (uint64_t)gridDim.x * MAP_THREADS;
     const uint64_t first = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x;
@@ -313,8 +286,8 @@ static bool launch_values_of(const CudaDevice *device, cudaStream_t stream, cons
 static bool launch_values(const CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                           const ApplyPixels *p)
 {
-    const unsigned in = sample_bits((ImgstatSample)t->from) / 8;
-    const unsigned out = sample_bits((ImgstatSample)t->to) / 8, vector = 16 / in * out;
+    const unsigned in = sample_bits(t->from) / 8;
+    const unsigned out = sample_bits(t->to) / 8, vector = 16 / in * out;
     const uint64_t gaps = p->rows > 1;
     if (t->n_maps != 1 || t->to == IMGSTAT_I8 || t->to == IMGSTAT_I16 || p->alpha >= 0 || p->mask ||
         p->rows > UINT32_MAX || ((uintptr_t)p->from | p->from_pitch * gaps) % 16 != 0 ||
@@ -327,7 +300,7 @@ static bool launch_values(const CudaDevice *device, cudaStream_t stream, const A
     rows.to_pitch = p->to_pitch;
     rows.n = p->width * p->channels;
     rows.rows = (uint32_t)p->rows;
-    switch ((ImgstatSample)t->from) {
+    switch (t->from) {
     case IMGSTAT_F32:
         return launch_values_of<IMGSTAT_F32>(device, stream, t, rows);
     case IMGSTAT_F64:

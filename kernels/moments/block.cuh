@@ -10,7 +10,7 @@ template <int C> struct WideShape {
     enum { MOST = C > 0 ? C : 4, WARPS = wide_warps(MOST), THREADS = 32 * WARPS };
 };
 
-template <int C> static __device__ __forceinline__ unsigned channels_of(const Work &work)
+template <int C> DEVICE unsigned channels_of(const Work &work)
 {
     return C > 0 ? C : work.group;
 }
@@ -52,8 +52,7 @@ struct WideState {
     unsigned items_done, reserved;
 };
 
-static __device__ __forceinline__ WideState *state_of(const Work &work, uint32_t number,
-                                                      unsigned channels)
+DEVICE WideState *state_of(const Work &work, uint32_t number, unsigned channels)
 {
     return (WideState *)((char *)work.state +
                          number * (sizeof(WideState) + channels * sizeof(WideChannel)));
@@ -61,9 +60,8 @@ static __device__ __forceinline__ WideState *state_of(const Work &work, uint32_t
 
 /* Of equal extrema the first place counts. */
 template <int C>
-static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, uint64_t low,
-                                                    uint64_t low_tile, uint64_t high,
-                                                    uint64_t high_tile)
+DEVICE void note_extrema(WideBlock<C> *block, int c, uint64_t low, uint64_t low_tile, uint64_t high,
+                         uint64_t high_tile)
 {
     WarpExtrema *best = &block->warp[threadIdx.x / 32][c];
     if (threadIdx.x % 32 != 0)
@@ -80,7 +78,7 @@ static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, 
 
 /* ---- Beginning an image ---------------------------------------------------------------------- */
 
-template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> *block)
+template <int C> DEVICE void begin_sums(WideBlock<C> *block)
 {
     enum { MOST = WideShape<C>::MOST };
     for (unsigned i = threadIdx.x; i < MOST * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS)
@@ -96,9 +94,7 @@ template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> 
     }
 }
 
-template <int C>
-static __device__ __forceinline__ void load_image(const Work &work, WideBlock<C> *block,
-                                                  uint32_t number)
+template <int C> DEVICE void load_image(const Work &work, WideBlock<C> *block, uint32_t number)
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
@@ -113,8 +109,7 @@ static __device__ __forceinline__ void load_image(const Work &work, WideBlock<C>
 /* ---- Reporting it ---------------------------------------------------------------------------- */
 
 /* The block's extrema, from its warps', if they may be the image's. One thread each. */
-template <int C>
-static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideChannel *channel)
+template <int C> DEVICE void report_extrema(WideBlock<C> *block, WideChannel *channel)
 {
     const unsigned i = threadIdx.x, c = i / 2;
     const bool largest = i % 2;
@@ -144,8 +139,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
 
 /* Adds the block's sums to the state; integers as digits of 32 bits, so that they cannot overflow.
  * Those of channels that the launch does not measure are zero, and are not added. */
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChannel *channel)
+template <int C, int SAMPLE> DEVICE void report_sums(WideBlock<C> *block, WideChannel *channel)
 {
     enum { MOST = WideShape<C>::MOST };
     for (unsigned i = threadIdx.x; i < MOST * COUNTERS; i += WideShape<C>::THREADS) {
@@ -157,7 +151,7 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
         if (threadIdx.x < MOST) {
             unsigned long long *digit = block->limb[threadIdx.x][0];
             unsigned long long *digit2 = block->limb[threadIdx.x][1];
-            if (sample_is_signed((ImgstatSample)block->image.sample))
+            if (sample_is_signed(block->image.sample))
                 digits_unbias<SAMPLE>(digit, digit2, block->count[threadIdx.x][N]);
             digits_normalize(digit, false);
             digits_normalize(digit2, true);
@@ -177,10 +171,10 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
 /* Finds the image's extrema in the segments that brought them. Warps deal them out; each looks from
  * the beginning and stops at the first. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const WideChannel *channel,
-                                                    unsigned channel0, unsigned channels)
+DEVICE void find_extrema(WideBlock<C> *block, const WideChannel *channel, unsigned channel0,
+                         unsigned channels)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     enum { WARPS = WideShape<C>::WARPS, MOST = WideShape<C>::MOST };
     enum { GROUPS = 2 * (int)MOST < (int)WARPS ? 2 * (int)MOST : (int)WARPS };
     enum { LOADS = 128 / sizeof(Raw) }; /* on their way at once: 32 registers */
@@ -228,7 +222,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
 }
 
 /* As exact_normalize, but what is read next does not wait for what is written. */
-static __device__ __forceinline__ void limbs_normalize(unsigned long long *limb)
+DEVICE void limbs_normalize(unsigned long long *limb)
 {
     enum { AT_ONCE = 17 };
     static_assert(EXACT_LIMBS % AT_ONCE == 0, "limbs in whole steps");
@@ -250,7 +244,7 @@ static __device__ __forceinline__ void limbs_normalize(unsigned long long *limb)
     }
 }
 
-static __device__ __forceinline__ uint64_t *tally_counter(Tally *tally, unsigned counter)
+DEVICE uint64_t *tally_counter(Tally *tally, unsigned counter)
 {
     switch (counter) {
     case N:
@@ -273,8 +267,8 @@ static __device__ __forceinline__ uint64_t *tally_counter(Tally *tally, unsigned
 /* Merges the finished image into its record and leaves the state zero. All threads of one block,
  * while no other works any more: what can be done at the same time is done by different warps. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<C> *block,
-                                                    WideState *state, WideChannel *channel)
+DEVICE void merge_record(const Work &work, WideBlock<C> *block, WideState *state,
+                         WideChannel *channel)
 {
     enum { THREADS = WideShape<C>::THREADS, MOST = WideShape<C>::MOST };
     enum { EACH = (MOST * 2 * EXACT_LIMBS + THREADS - 1) / THREADS };

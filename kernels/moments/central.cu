@@ -6,7 +6,6 @@
 #include "device/measure.cuh"
 #include "transfer/map.h"
 
-#include <cuda_fp16.h>
 #include <stdlib.h>
 
 enum { THREADS = CENTRAL_THREADS, WARPS = THREADS / 32, POWERS = 4 };
@@ -26,7 +25,8 @@ struct CentralSums {
  *   Work      8 double operations a sample.
  *   Memory    reads n samples once.
  *   Launch    blocks of 256, four an SM; warps take segments in a fixed order.
- *   Requires  tiles of the image are segments of rows; samples aligned.
+ *   Requires  tiles of the image are segments of rows; samples aligned. SAMPLE: F32, F64, or U32
+ *             and U64 for all integers of the width.
  *   Result    limbs added to sums, not normalized.
  */
 template <int SAMPLE>
@@ -34,11 +34,12 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
     central_sums(const __grid_constant__ WorkImage image, unsigned channel, double center,
                  CentralSums *sums)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     __shared__ CentralSums block;
     const unsigned lane = threadIdx.x % 32;
-    const bool whole = center_is_whole((ImgstatSample)SAMPLE, center);
-    const uint64_t middle = whole ? map_key((ImgstatSample)SAMPLE, center) : 0;
+    const bool whole =
+        !WideType<SAMPLE>::FLOAT && sizeof(Raw) == 8 && center_is_whole(image.sample, center);
+    const uint64_t middle = whole ? map_key(image.sample, center) : 0;
     unsigned long long *words = (unsigned long long *)&block, *to = (unsigned long long *)sums;
     for (unsigned i = threadIdx.x; i < sizeof block / 8; i += THREADS)
         words[i] = 0;
@@ -58,11 +59,11 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
                 if (x >= n || (mask && !mask[x]))
                     continue;
                 const Raw raw = samples[(size_t)x * image.channels];
-                const uint64_t key = sample_key((ImgstatSample)SAMPLE, raw);
-                if (!wide_valid<SAMPLE>(image, key))
+                const uint64_t key = wide_key<SAMPLE>(image, raw);
+                if (!key_valid(image, (ImgstatSample)SAMPLE, key))
                     continue;
                 const double d =
-                    whole ? key_distance(key, middle) : wide_double<SAMPLE>(raw) - center;
+                    whole ? key_distance(key, middle) : wide_double<SAMPLE>(image, raw) - center;
                 const double square = d * d;
                 power[0][i] += d;
                 power[1][i] += square;
@@ -100,7 +101,7 @@ static ImgstatResult launch_central(CudaDevice *device, const WorkImage &image, 
 {
     const unsigned blocks = cuda_blocks(device, (image.tiles + WARPS - 1) / WARPS, CENTRAL_BLOCKS);
     assert(channel < image.channels && blocks > 0 && image.tiles <= LAUNCH_SEGMENTS);
-    return dispatch_wide((ImgstatSample)image.sample, [&](auto type) {
+    return dispatch_unsigned(image.sample, [&](auto type) {
         return cuda_launch(device, device->stream, "central_sums",
                            central_sums<decltype(type)::value>, blocks, THREADS, 0, err, image,
                            channel, center, sums);
@@ -131,11 +132,9 @@ static ImgstatResult fetch_sums(CudaDevice *device, unsigned channels, Central *
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_central(Device *base, const ImagePro *image, const double *center, Central *out,
-                           ImgstatError *err)
+ImgstatResult cuda_central(CudaDevice *device, const ImagePro *image, const double *center,
+                           Central *out, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
     if (sample_is_narrow(image->sample))
         return error_set(err, IMGSTAT_ERR_ARG,
                          "power sums of samples of at most 16 bits follow from their bins");

@@ -12,11 +12,10 @@
  * What one lane adds up between two reports of its block (at most BLOCK_SEGMENTS segments: 2^24
  * samples a lane). Products are added in 64 bits and the carries counted apart, which is one
  * multiplication and one addition each; sums of 32-bit halves need no carry. */
-template <int SAMPLE, int BYTES = (int)sizeof(typename WideType<SAMPLE>::Raw)> struct IntegerSums;
+template <int SAMPLE, int BYTES = (int)sizeof(RawOf<SAMPLE>)> struct IntegerSums;
 
 /* low += a * b, and high counts the carries. */
-static __device__ __forceinline__ void add_product(uint64_t *low, uint32_t *high, uint32_t a,
-                                                   uint32_t b)
+DEVICE void add_product(uint64_t *low, uint32_t *high, uint32_t a, uint32_t b)
 {
     uint32_t l = (uint32_t)*low, h = (uint32_t)(*low >> 32);
     asm("mad.lo.cc.u32 %0, %3, %4, %0;\n\t"
@@ -28,7 +27,7 @@ static __device__ __forceinline__ void add_product(uint64_t *low, uint32_t *high
 }
 
 /* sum += a as one multiplication: the pipe of the additions is the busier one. */
-static __device__ __forceinline__ void add_word(uint64_t *sum, uint32_t a)
+DEVICE void add_word(uint64_t *sum, uint32_t a)
 {
     asm("mad.wide.u32 %0, %1, 1, %0;" : "+l"(*sum) : "r"(a));
 }
@@ -87,10 +86,10 @@ template <int SAMPLE> struct IntegerSums<SAMPLE, 0>; /* never */
 /* Sums of n keys to sums of n samples, in digits: with x = k - b, b = 2^(bits - 1),
  *   sum x = sum k - n b, sum x^2 = sum k^2 - 2 b sum k + n b^2. */
 template <int SAMPLE>
-static __device__ __forceinline__ void
-digits_unbias(unsigned long long *digit, unsigned long long *digit2, unsigned long long n)
+DEVICE void digits_unbias(unsigned long long *digit, unsigned long long *digit2,
+                          unsigned long long n)
 {
-    enum { WORDS = sizeof(typename WideType<SAMPLE>::Raw) / 4 };
+    enum { WORDS = sizeof(RawOf<SAMPLE>) / 4 };
     for (int i = 0; i < IntegerSums<SAMPLE>::DIGITS; i++)
         digit2[WORDS + i] -= digit[i];
     digit2[2 * WORDS - 1] += n << 30;
@@ -99,7 +98,7 @@ digits_unbias(unsigned long long *digit, unsigned long long *digit2, unsigned lo
 
 /* Carries between the digits of a block's sum: afterwards each is below 2^32, and sums are taken
  * modulo 2^128, squares modulo 2^192. */
-static __device__ __forceinline__ void digits_normalize(unsigned long long *digit, bool squares)
+DEVICE void digits_normalize(unsigned long long *digit, bool squares)
 {
     const int n = squares ? 6 : 4;
     int64_t carry = 0;
@@ -111,8 +110,7 @@ static __device__ __forceinline__ void digits_normalize(unsigned long long *digi
 }
 
 /* Adds digits (each a sum of few below 2^32) to n <= 3 words of 64 bits. */
-static __device__ __forceinline__ void digits_merge(const unsigned long long *digit,
-                                                    uint64_t *words, int n)
+DEVICE void digits_merge(const unsigned long long *digit, uint64_t *words, int n)
 {
     uint64_t word[3] = {0}, carry = 0;
 #pragma unroll

@@ -11,8 +11,7 @@ template <int C, int SAMPLE> struct FloatLanes {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void lanes_add(FloatLanes<C, SAMPLE> *lanes, int slot, int j,
-                                                 typename WideType<SAMPLE>::Value value)
+DEVICE void lanes_add(FloatLanes<C, SAMPLE> *lanes, int slot, int j, ValueOf<SAMPLE> value)
 {
     const double distance = (double)value - lanes->pivot[j];
     lanes->d[slot] += distance;
@@ -45,8 +44,7 @@ template <int C, int SAMPLE> struct Finite {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const Work &,
-                                                 unsigned char *memory)
+DEVICE void way_begin(Finite<C, SAMPLE> *way, const Work &, unsigned char *memory)
 {
     way->stream.ring = (typename ChannelLayout<C, SAMPLE>::Vector *)memory + threadIdx.x;
     way->stream.slot = 0;
@@ -55,10 +53,9 @@ static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const W
     group_barrier_begin<C, SAMPLE>(&way->group_barrier, &way->folding->barrier);
 }
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way, const WorkImage &)
+template <int C, int SAMPLE> DEVICE void way_begin_image(Finite<C, SAMPLE> *way, const WorkImage &)
 {
-    typedef typename WideType<SAMPLE>::Value Value;
+    typedef ValueOf<SAMPLE> Value;
     way->stream.tile = ~0ull;
     way->terms = TermSums{};
     way->n = 0;
@@ -68,8 +65,7 @@ static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way, c
 /* Adds a segment up and writes its lanes to folding. Classes in which a thread has met nothing but
  * finite samples note their extrema. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const WorkImage &image,
-                                                 uint64_t tile, uint64_t next)
+DEVICE void add_lanes(Finite<C, SAMPLE> *way, const WorkImage &image, uint64_t tile, uint64_t next)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     typedef typename S::Value Value;
@@ -108,8 +104,7 @@ static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const W
 /* One of C warps of a group each folds the lanes of a channel. If the sum of squares is not finite,
  * nothing is added: a sample is not, or the distance of one overflows. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_measure(Finite<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t tile, uint64_t next)
+DEVICE void way_measure(Finite<C, SAMPLE> *way, WideBlock<C> *block, uint64_t tile, uint64_t next)
 {
     const unsigned c = member_of<C, SAMPLE>() / 32, lane = threadIdx.x % 32;
     stream_begin(&way->stream, block->image, tile);
@@ -132,8 +127,7 @@ static __device__ __forceinline__ void way_measure(Finite<C, SAMPLE> *way, WideB
     way->n += n;
 }
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_report(Finite<C, SAMPLE> *way, WideBlock<C> *block)
+template <int C, int SAMPLE> DEVICE void way_report(Finite<C, SAMPLE> *way, WideBlock<C> *block)
 {
     const unsigned c = member_of<C, SAMPLE>() / 32;
     if (c < C) {

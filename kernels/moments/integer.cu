@@ -4,7 +4,7 @@
 
 /* A thread's classes. Sums stay in registers until the block reports; extrema are a segment's. */
 template <int C, int SAMPLE> struct IntegerLanes {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     enum { CLASSES = ChannelLayout<C, SAMPLE>::CLASSES };
     Raw sign; /* makes keys */
     IntegerSums<SAMPLE> sums[CLASSES];
@@ -12,8 +12,7 @@ template <int C, int SAMPLE> struct IntegerLanes {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void lanes_add(IntegerLanes<C, SAMPLE> *lanes, int, int j,
-                                                 typename WideType<SAMPLE>::Raw raw)
+DEVICE void lanes_add(IntegerLanes<C, SAMPLE> *lanes, int, int j, RawOf<SAMPLE> raw)
 {
     const auto key = raw ^ lanes->sign;
     lanes->sums[j].add(key);
@@ -27,23 +26,21 @@ template <int C, int SAMPLE> struct Whole {
     enum { GROUP = S::GROUP, SHARED = S::RING_BYTES };
     Stream<C, SAMPLE> stream;
     IntegerLanes<C, SAMPLE> lanes;
-    ClassExtrema<typename WideType<SAMPLE>::Raw, S::CLASSES> extrema;
+    ClassExtrema<RawOf<SAMPLE>, S::CLASSES> extrema;
     unsigned n; /* of the warp's channel */
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Work &,
-                                                 unsigned char *memory)
+DEVICE void way_begin(Whole<C, SAMPLE> *way, const Work &, unsigned char *memory)
 {
     way->stream.ring = (typename ChannelLayout<C, SAMPLE>::Vector *)memory + threadIdx.x;
     way->stream.slot = 0;
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way,
-                                                       const WorkImage &image)
+DEVICE void way_begin_image(Whole<C, SAMPLE> *way, const WorkImage &image)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     way->stream.tile = ~0ull;
     way->n = 0;
     way->lanes.sign = wide_sign<SAMPLE>(image);
@@ -54,10 +51,9 @@ static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way,
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t tile, uint64_t next)
+DEVICE void way_measure(Whole<C, SAMPLE> *way, WideBlock<C> *block, uint64_t tile, uint64_t next)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     enum { CLASSES = ChannelLayout<C, SAMPLE>::CLASSES };
     stream_begin(&way->stream, block->image, tile);
     way->n += way->stream.n;
@@ -72,8 +68,7 @@ static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBl
         extrema_note(&way->extrema, j, tile, way->lanes.low[j], way->lanes.high[j]);
 }
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_report(Whole<C, SAMPLE> *way, WideBlock<C> *block)
+template <int C, int SAMPLE> DEVICE void way_report(Whole<C, SAMPLE> *way, WideBlock<C> *block)
 {
     const auto &best = way->extrema;
     if (member_of<C, SAMPLE>() / 32 < C)

@@ -21,8 +21,7 @@ template <typename T, int CLASSES> struct ClassExtrema {
 static const uint32_t NO_TILE = UINT32_MAX;
 
 template <typename T, int CLASSES>
-static __device__ __forceinline__ void extrema_begin(ClassExtrema<T, CLASSES> *best, T most,
-                                                     T least)
+DEVICE void extrema_begin(ClassExtrema<T, CLASSES> *best, T most, T least)
 {
 #pragma unroll
     for (int j = 0; j < CLASSES; j++) {
@@ -35,8 +34,7 @@ static __device__ __forceinline__ void extrema_begin(ClassExtrema<T, CLASSES> *b
 /* Those of a segment; low > high: none. Segments come in order, so the first that has a value keeps
  * it. */
 template <typename T, int CLASSES>
-static __device__ __forceinline__ void extrema_note(ClassExtrema<T, CLASSES> *best, int j,
-                                                    uint64_t tile, T low, T high)
+DEVICE void extrema_note(ClassExtrema<T, CLASSES> *best, int j, uint64_t tile, T low, T high)
 {
     const bool any = low <= high;
     if (any && (low < best->low[j] || best->low_tile[j] == NO_TILE)) {
@@ -51,9 +49,8 @@ static __device__ __forceinline__ void extrema_note(ClassExtrema<T, CLASSES> *be
 
 /* Of channel c in all lanes of a warp, to the block. Keys. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void extrema_report(WideBlock<C> *block, int c, uint64_t low,
-                                                      uint32_t low_tile, uint64_t high,
-                                                      uint32_t high_tile)
+DEVICE void extrema_report(WideBlock<C> *block, int c, uint64_t low, uint32_t low_tile,
+                           uint64_t high, uint32_t high_tile)
 {
     const uint64_t least = warp_min(low_tile == NO_TILE ? ~0ull : low);
     const uint64_t most = warp_max(high_tile == NO_TILE ? 0 : high);
@@ -71,28 +68,24 @@ template <int C, int SAMPLE> struct Careful {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Careful<C, SAMPLE> *way, const Work &work,
-                                                 unsigned char *)
+DEVICE void way_begin(Careful<C, SAMPLE> *way, const Work &work, unsigned char *)
 {
     way->channel0 = work.channel0;
     way->channels = channels_of<C>(work);
 }
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Careful<C, SAMPLE> *, const WorkImage &)
+template <int C, int SAMPLE> DEVICE void way_begin_image(Careful<C, SAMPLE> *, const WorkImage &)
 {
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_measure(Careful<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t tile, uint64_t)
+DEVICE void way_measure(Careful<C, SAMPLE> *way, WideBlock<C> *block, uint64_t tile, uint64_t)
 {
     for (unsigned c = 0; c < way->channels; c++)
         measure_careful<C, SAMPLE>(block, tile, way->channel0, (int)c, c == 0);
 }
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBlock<C> *)
+template <int C, int SAMPLE> DEVICE void way_report(Careful<C, SAMPLE> *, WideBlock<C> *)
 {
 }
 

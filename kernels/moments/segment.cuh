@@ -9,7 +9,7 @@
 
 /* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
  * repeats for every lane at the same address, and the lanes of a segment are. */
-static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint64_t v)
+DEVICE void shared_add(unsigned long long *sum, uint64_t v)
 {
     unsigned *const half = (unsigned *)sum; /* the lower one first */
     const unsigned low = (unsigned)v, before = atomicAdd(&half[0], low);
@@ -26,8 +26,7 @@ struct TermSums {
 };
 
 /* Hands them to the block. */
-template <int C>
-static __device__ __forceinline__ void terms_report(WideBlock<C> *block, int c, TermSums *sums)
+template <int C> DEVICE void terms_report(WideBlock<C> *block, int c, TermSums *sums)
 {
     const unsigned lane = threadIdx.x % 32;
     unsigned long long *to = block->limb[c][lane < PIECE_SUM_TERMS ? 0 : 1] + sums->limb;
@@ -42,8 +41,8 @@ static __device__ __forceinline__ void terms_report(WideBlock<C> *block, int c, 
 /* Adds the terms of a float segment: 10 lanes, a term each. n > 0; all the same in all lanes but
  * sums. */
 template <int C>
-static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, TermSums *sums,
-                                                 unsigned n, double pivot, double d, double q)
+DEVICE void add_terms(WideBlock<C> *block, int c, TermSums *sums, unsigned n, double pivot,
+                      double d, double q)
 {
     const unsigned lane = threadIdx.x % 32;
     double term[PIECE_TERMS], mine = 0;
@@ -78,8 +77,7 @@ static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, Ter
 
 /* Adds the sums of a warp's lanes to the digits of the block: a lane a digit, all at once. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void add_sums(WideBlock<C> *block, int c,
-                                                const IntegerSums<SAMPLE> &sums)
+DEVICE void add_sums(WideBlock<C> *block, int c, const IntegerSums<SAMPLE> &sums)
 {
     enum { DIGITS = IntegerSums<SAMPLE>::DIGITS, ALL = DIGITS + IntegerSums<SAMPLE>::DIGITS2 };
     const unsigned lane = threadIdx.x % 32;
@@ -95,8 +93,7 @@ static __device__ __forceinline__ void add_sums(WideBlock<C> *block, int c,
                    mine);
 }
 
-template <int C>
-static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, unsigned n)
+template <int C> DEVICE void add_count(WideBlock<C> *block, int c, unsigned n)
 {
     if (threadIdx.x % 32 == 0)
         shared_add(&block->count[c][N], n);
@@ -104,10 +101,10 @@ static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, uns
 
 /* The first valid sample of a channel in a segment, as a double; false if there is none. */
 template <int SAMPLE>
-static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const RowSegment &segment,
-                                                  unsigned channel, double *pivot)
+DEVICE bool find_pivot(const WorkImage &image, const RowSegment &segment, unsigned channel,
+                       double *pivot)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     const Raw *samples = (const Raw *)segment.samples + channel;
     for (unsigned x0 = 0; x0 < segment.n; x0 += 32) {
         const unsigned x = x0 + threadIdx.x % 32;
@@ -115,12 +112,12 @@ static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const 
         bool valid = false;
         if (x < segment.n && (!segment.mask || segment.mask[x])) {
             raw = samples[(size_t)x * image.channels];
-            valid = wide_valid<SAMPLE>(image, wide_key<SAMPLE>(image, raw));
+            valid = key_valid(image, (ImgstatSample)SAMPLE, wide_key<SAMPLE>(image, raw));
         }
         const unsigned valids = __ballot_sync(ALL_LANES, valid);
         if (valids) {
             raw = __shfl_sync(ALL_LANES, raw, __ffs((int)valids) - 1);
-            *pivot = wide_double<SAMPLE>(raw) + 0.0; /* +0 for -0 */
+            *pivot = wide_double<SAMPLE>(image, raw) + 0.0; /* +0 for -0 */
             return true;
         }
     }
@@ -132,7 +129,7 @@ template <int C, int SAMPLE>
 static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_t tile,
                                                     unsigned channel0, int c, bool count_masked)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     const WorkImage &image = block->image;
     const RowSegment segment = tile_segment(image, tile, sizeof(Raw));
     const Raw *samples = (const Raw *)segment.samples + channel0 + c;
@@ -156,12 +153,12 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
             }
             const Raw raw = samples[(size_t)x * image.channels];
             const uint64_t key = wide_key<SAMPLE>(image, raw);
-            if (wide_valid<SAMPLE>(image, key)) {
+            if (key_valid(image, (ImgstatSample)SAMPLE, key)) {
                 count[N]++;
                 low = min(low, key);
                 high = max(high, key);
                 if constexpr (WideType<SAMPLE>::FLOAT) {
-                    const double distance = wide_double<SAMPLE>(raw) - pivot;
+                    const double distance = wide_double<SAMPLE>(image, raw) - pivot;
                     d[i] += distance;
                     q[i] += distance * distance;
                 } else {

@@ -12,7 +12,7 @@
  * thread at a time. 128 pixels are a whole number of such times, so a thread has SLOTS of the 128 C
  * lanes of docs/float-sums.md, in CLASSES channels, however many there are. */
 template <int C, int SAMPLE> struct ChannelLayout {
-    typedef typename WideType<SAMPLE>::Value Value;
+    typedef ValueOf<SAMPLE> Value;
     typedef typename WideType<SAMPLE>::Vector Vector;
     enum { VECTOR = 16 / sizeof(Value), CLASSES = C < VECTOR ? C : VECTOR };
     enum { GROUP = wide_group(C, sizeof(Value)), MEMBERS = 32 * GROUP };
@@ -24,13 +24,13 @@ template <int C, int SAMPLE> struct ChannelLayout {
     static_assert(LOADS * VECTOR % SLOTS == 0, "batches are alike");
 };
 
-template <int C, int SAMPLE> static __device__ __forceinline__ unsigned group_of(void)
+template <int C, int SAMPLE> DEVICE unsigned group_of(void)
 {
     return threadIdx.x / ChannelLayout<C, SAMPLE>::MEMBERS;
 }
 
 /* A thread's number in its group. */
-template <int C, int SAMPLE> static __device__ __forceinline__ unsigned member_of(void)
+template <int C, int SAMPLE> DEVICE unsigned member_of(void)
 {
     return threadIdx.x % ChannelLayout<C, SAMPLE>::MEMBERS;
 }
@@ -44,8 +44,7 @@ struct GroupBarrier {
 
 /* All threads of the block; a block-wide barrier follows. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void group_barrier_begin(GroupBarrier *group_barrier,
-                                                           uint64_t *barrier)
+DEVICE void group_barrier_begin(GroupBarrier *group_barrier, uint64_t *barrier)
 {
     group_barrier->barrier = barrier;
     group_barrier->phase = 0;
@@ -54,8 +53,7 @@ static __device__ __forceinline__ void group_barrier_begin(GroupBarrier *group_b
 }
 
 /* Waits until all of a group have come so far; what they wrote is visible afterwards. */
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void group_sync(GroupBarrier *group_barrier)
+template <int C, int SAMPLE> DEVICE void group_sync(GroupBarrier *group_barrier)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     if (S::GROUP == 1) {
@@ -68,13 +66,13 @@ static __device__ __forceinline__ void group_sync(GroupBarrier *group_barrier)
 }
 
 /* Class j of a thread has channel (j + shift) % C; slot e is of class e % VECTOR % C. */
-template <int C, int SAMPLE> static __device__ __forceinline__ unsigned class_shift(void)
+template <int C, int SAMPLE> DEVICE unsigned class_shift(void)
 {
     return ChannelLayout<C, SAMPLE>::VECTOR * member_of<C, SAMPLE>() % C;
 }
 
 /* The place of a slot among the 128 C lanes, interleaved as samples are. */
-template <int C, int SAMPLE> static __device__ __forceinline__ unsigned slot_place(int slot)
+template <int C, int SAMPLE> DEVICE unsigned slot_place(int slot)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     return slot / S::VECTOR * S::VECTOR * S::MEMBERS + member_of<C, SAMPLE>() * S::VECTOR +
@@ -83,8 +81,7 @@ template <int C, int SAMPLE> static __device__ __forceinline__ unsigned slot_pla
 
 /* Of the values of a thread's classes, the one whose channel is c; `none` if it has none. */
 template <int C, int SAMPLE, typename T>
-static __device__ __forceinline__ T of_channel(const T (&value)[ChannelLayout<C, SAMPLE>::CLASSES],
-                                               int c, T none)
+DEVICE T of_channel(const T (&value)[ChannelLayout<C, SAMPLE>::CLASSES], int c, T none)
 {
     const unsigned shift = class_shift<C, SAMPLE>();
     T chosen = none;
@@ -106,8 +103,7 @@ template <int C, int SAMPLE> struct Stream {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void stream_place(Stream<C, SAMPLE> *stream,
-                                                    const WorkImage &image, uint64_t tile)
+DEVICE void stream_place(Stream<C, SAMPLE> *stream, const WorkImage &image, uint64_t tile)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     const RowSegment segment = tile_segment(image, tile, sizeof(typename S::Value));
@@ -124,8 +120,7 @@ static __device__ __forceinline__ void stream_place(Stream<C, SAMPLE> *stream,
 
 /* Sends for 16 bytes that are read once. `around` the first-level cache is faster for three
  * channels, through it for others (docs/lab/2026-11-24-kernels.md). */
-template <bool AROUND>
-static __device__ __forceinline__ void send_vector(void *to, const void *from)
+template <bool AROUND> DEVICE void send_vector(void *to, const void *from)
 {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     uint64_t once;
@@ -140,22 +135,21 @@ static __device__ __forceinline__ void send_vector(void *to, const void *from)
                      : "memory");
 }
 
-static __device__ __forceinline__ void send_end(void)
+DEVICE void send_end(void)
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 /* What this thread has sent for has come, but for the last N batches. */
-template <int N> static __device__ __forceinline__ void send_wait(void)
+template <int N> DEVICE void send_wait(void)
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
 /* Sends for a batch. Each thread reads only what it has sent for itself. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void
-stream_send(typename ChannelLayout<C, SAMPLE>::Vector *to,
-            const typename ChannelLayout<C, SAMPLE>::Vector *from)
+DEVICE void stream_send(typename ChannelLayout<C, SAMPLE>::Vector *to,
+                        const typename ChannelLayout<C, SAMPLE>::Vector *from)
 {
     typedef ChannelLayout<C, SAMPLE> S;
 #pragma unroll
@@ -165,8 +159,7 @@ stream_send(typename ChannelLayout<C, SAMPLE>::Vector *to,
 
 /* The segment is `tile`, and its first batches are on their way. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void stream_begin(Stream<C, SAMPLE> *stream,
-                                                    const WorkImage &image, uint64_t tile)
+DEVICE void stream_begin(Stream<C, SAMPLE> *stream, const WorkImage &image, uint64_t tile)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     if (stream->tile == tile)
@@ -188,8 +181,8 @@ static __device__ __forceinline__ void stream_begin(Stream<C, SAMPLE> *stream,
  * segment in the end: they are on their way all the time. Rows that are shorter than the ring are
  * added one after the other. */
 template <int C, int SAMPLE, class Lanes>
-static __device__ __forceinline__ void stream_add(Lanes *lanes, Stream<C, SAMPLE> *stream,
-                                                  const WorkImage &image, uint64_t next)
+DEVICE void stream_add(Lanes *lanes, Stream<C, SAMPLE> *stream, const WorkImage &image,
+                       uint64_t next)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     typedef typename S::Vector Vector;

@@ -5,8 +5,8 @@
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "device/measure_launch.cuh"
+#include "transfer/map.h"
 
-#include <cuda_fp16.h>
 #include <stdlib.h>
 
 enum { THREADS = RANKS_THREADS, WARPS = THREADS / 32, DIGITS = 65536 };
@@ -17,33 +17,38 @@ struct ReadImage {
     unsigned channel;
 };
 
-static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
-{
-    const ImgstatSample sample = (ImgstatSample)image.sample;
-    if (image.has_nodata && key == image.nodata_key)
-        return false;
-    return !sample_is_float(sample) ||
-           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
-}
-
 /* The key of pixel x of a segment; false if there is none or it is not valid. */
 template <typename Raw>
-static __device__ __forceinline__ bool valid_key(const ReadImage &read, const RowSegment &segment,
-                                                 unsigned x, uint64_t *key)
+DEVICE bool valid_key(const ReadImage &read, const RowSegment &segment, unsigned x, uint64_t *key)
 {
     const Raw *const samples = (const Raw *)segment.samples + read.channel;
     if (x >= segment.n || (segment.mask && !segment.mask[x]))
         return false;
-    *key = sample_key((ImgstatSample)read.image.sample, samples[(size_t)x * read.image.channels]);
-    return key_valid(read.image, *key);
+    *key = sample_key(read.image.sample, samples[(size_t)x * read.image.channels]);
+    return key_valid(read.image, read.image.sample, *key);
+}
+
+/* Calls each(there, key) in all lanes of a warp for 32 pixels at a time; there: the lane has one.
+ */
+template <typename Raw, typename Each> DEVICE void each_key(const ReadImage &read, const Each &each)
+{
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
+         number += (uint64_t)gridDim.x * WARPS) {
+        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
+#pragma unroll 1
+        for (unsigned first = 0; first < tile.n; first += 32) {
+            uint64_t key = 0;
+            const bool there = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
+            each(there, key);
+        }
+    }
 }
 
 extern __shared__ __align__(16) unsigned counter[];
 
 /* Counts in shared memory where the table reaches, else in global memory, equal ones of a warp
  * together. All lanes; there: the lane has a key. */
-static __device__ __forceinline__ void count(uint32_t index, bool there, uint32_t base,
-                                             uint32_t words, uint64_t *bins)
+DEVICE void count(uint32_t index, bool there, uint32_t base, uint32_t words, uint64_t *bins)
 {
     const bool near = there && index - base < words, far = there && !near;
     const unsigned lane = threadIdx.x % 32;
@@ -57,15 +62,14 @@ static __device__ __forceinline__ void count(uint32_t index, bool there, uint32_
         bin_add(&bins[index], (uint64_t)__popc(peers));
 }
 
-static __device__ __forceinline__ void table_clear(uint32_t words)
+DEVICE void table_clear(uint32_t words)
 {
     for (uint32_t i = threadIdx.x; i < words; i += THREADS)
         counter[i] = 0;
     __syncthreads();
 }
 
-static __device__ __forceinline__ void table_flush(uint32_t base, uint32_t words, uint32_t n,
-                                                   uint64_t *bins)
+DEVICE void table_flush(uint32_t base, uint32_t words, uint32_t n, uint64_t *bins)
 {
     __syncthreads(); /* all is counted */
     for (uint32_t i = threadIdx.x; i < words && base + i < n; i += THREADS) {
@@ -92,17 +96,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
 {
     const unsigned above = shift + 16, width = sizeof(Raw) * 8;
     table_clear(words);
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
-         number += (uint64_t)gridDim.x * WARPS) {
-        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
-#pragma unroll 1
-        for (unsigned first = 0; first < tile.n; first += 32) {
-            uint64_t key = 0;
-            const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
-            const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
-            count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
-        }
-    }
+    each_key<Raw>(read, [&](bool valid, uint64_t key) {
+        const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
+        count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
+    });
     table_flush(base, words, DIGITS, bins);
 }
 
@@ -115,31 +112,8 @@ struct Range {
     uint32_t n_bins;
 };
 
-static __device__ __forceinline__ double double_of(ImgstatSample sample, uint64_t key)
-{
-    const uint64_t raw = sample_raw(sample, key);
-    switch (sample) {
-    case IMGSTAT_I8:
-        return (double)(int8_t)raw;
-    case IMGSTAT_I16:
-        return (double)(int16_t)raw;
-    case IMGSTAT_F16:
-        return (double)__half2float(__ushort_as_half((unsigned short)raw));
-    case IMGSTAT_I32:
-        return (double)(int32_t)raw;
-    case IMGSTAT_F32:
-        return (double)__uint_as_float((uint32_t)raw);
-    case IMGSTAT_I64:
-        return (double)(int64_t)raw;
-    case IMGSTAT_F64:
-        return __longlong_as_double((long long)raw);
-    default:
-        return (double)raw;
-    }
-}
-
 /* The bin of a key between the outer edges: from a guess to the one that holds it, or by halves. */
-static __device__ __forceinline__ uint32_t range_bin(const Range &range, uint64_t key, double value)
+DEVICE uint32_t range_bin(const Range &range, uint64_t key, double value)
 {
     if (range.per_bin == 0) {
         uint32_t low = 0, high = range.n_bins; /* edge[low] <= key < edge[high] */
@@ -178,18 +152,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
                 uint32_t words)
 {
     table_clear(words);
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
-         number += (uint64_t)gridDim.x * WARPS) {
-        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
-#pragma unroll 1
-        for (unsigned first = 0; first < tile.n; first += 32) {
-            uint64_t key = 0;
-            const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
-            const bool there = valid && key >= range.low && key < range.high;
-            const double value = double_of((ImgstatSample)read.image.sample, key);
-            count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
-        }
-    }
+    each_key<Raw>(read, [&](bool valid, uint64_t key) {
+        const bool there = valid && key >= range.low && key < range.high;
+        const double value = map_value(read.image.sample, key);
+        count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
+    });
     table_flush(0, words, range.n_bins, range.bins);
 }
 
@@ -305,14 +272,6 @@ ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const D
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_channel(const ImagePro *image, uint16_t channel, ImgstatError *err)
-{
-    if (channel >= image->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u", channel,
-                         image->channels);
-    return IMGSTAT_OK;
-}
-
 /* Adds n counts in device memory to host counters. */
 static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t n, uint64_t *to,
                                 ImgstatError *err)
@@ -327,18 +286,12 @@ static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_count_digits(Device *base, const ImagePro *image, DigitCount *counts, size_t n,
-                                ImgstatError *err)
+ImgstatResult cuda_count_digits(CudaDevice *device, const ImagePro *image, DigitCount *counts,
+                                size_t n, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
+    for (size_t i = 0; i < n; i++)
         if (counts[i].shift >= sample_bits(image->sample))
             return error_set(err, IMGSTAT_ERR_ARG, "a digit outside the keys");
-    }
-    if (n == 0)
-        return IMGSTAT_OK;
     const size_t bytes = n * DIGITS * sizeof(uint64_t);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
     uint64_t *const bins = (uint64_t *)device->scratch.memory;
@@ -375,9 +328,8 @@ static ImgstatResult launch_range(CudaDevice *device, const ImagePro *image, uns
     });
 }
 
-/* One count: its edges and bins in device memory, one read of the image. */
-static ImgstatResult count_one_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
-                                     ImgstatError *err)
+ImgstatResult cuda_count_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
+                               ImgstatError *err)
 {
     const size_t n = count->n_bins, bytes = (2 * n + 1) * sizeof(uint64_t);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
@@ -393,20 +345,6 @@ static ImgstatResult count_one_range(CudaDevice *device, const ImagePro *image, 
     };
     IMGSTAT_TRY(cuda_stage_bands(device, image, read, err));
     return add_counts(device, bins, n, count->bins, err); /* waits: edges are the caller's again */
-}
-
-ImgstatResult cuda_count_range(Device *base, const ImagePro *image, RangeCount *counts, size_t n,
-                               ImgstatError *err)
-{
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
-    for (size_t i = 0; i < n; i++) {
-        if (counts[i].n_bins > 0)
-            IMGSTAT_TRY(count_one_range(device, image, &counts[i], err));
-    }
-    return IMGSTAT_OK;
 }
 
 /* Keys that are gathered: their bounds, the list in device memory and how many it has. */
@@ -430,7 +368,6 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
                                ImgstatError *err)
 {
     ReadImage read;
-    IMGSTAT_TRY(check_channel(image, channel, err));
     IMGSTAT_TRY(describe_read(device, image, channel, &read, err));
     if (read.image.tiles == 0)
         return IMGSTAT_OK;
@@ -442,9 +379,11 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
         device, read, {0, UINT64_MAX, capacity, (uint64_t *)keys, found}, err);
 }
 
-static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGather *gather,
-                                ImgstatError *err)
+ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gather,
+                          ImgstatError *err)
 {
+    if (gather->n > gather->capacity)
+        return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
     const size_t room = gather->capacity - gather->n;
     size_t bytes;
     if (!size_product(room + 1, sizeof(uint64_t), &bytes))
@@ -476,20 +415,5 @@ static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGa
     if (n > room)
         return error_set(err, IMGSTAT_ERR_ARG, "more keys in the range than there is room for");
     gather->n += taken;
-    return IMGSTAT_OK;
-}
-
-ImgstatResult cuda_gather(Device *base, const ImagePro *image, KeyGather *gathers, size_t n,
-                          ImgstatError *err)
-{
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(check_channel(image, gathers[i].channel, err));
-        if (gathers[i].n > gathers[i].capacity)
-            return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
-    }
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(gather_one(device, image, &gathers[i], err));
     return IMGSTAT_OK;
 }

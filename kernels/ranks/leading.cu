@@ -27,9 +27,7 @@ extern __shared__ __align__(16) unsigned counter[];
 
 /* The leading 16 bits of the key; those of what is not finite lie beyond those of infinities. sign:
  * what makes keys of integers, from these bits. */
-template <int SAMPLE>
-static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>::Raw raw,
-                                                      uint32_t sign)
+template <int SAMPLE> DEVICE uint32_t leading_of(RawOf<SAMPLE> raw, uint32_t sign)
 {
     const int width = 8 * (int)sizeof raw;
     if constexpr (SAMPLE == IMGSTAT_F32)
@@ -43,18 +41,17 @@ static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>:
     return (uint32_t)(raw >> (width - 16)) ^ sign;
 }
 
-static __device__ __forceinline__ uint32_t leading_sign(const WorkImage &image)
+DEVICE uint32_t leading_sign(const WorkImage &image)
 {
-    return sample_is_signed((ImgstatSample)image.sample) ? 0x8000u : 0;
+    return sample_is_signed(image.sample) ? 0x8000u : 0;
 }
 
 /* Assigns counters to the segments that a sample of each thread is in, then to others as long as
  * there are any. */
 template <int SAMPLE>
-static __device__ __forceinline__ void choose_segments(const WorkImage &image, uint32_t slots,
-                                                       Segments *segments)
+DEVICE void choose_segments(const WorkImage &image, uint32_t slots, Segments *segments)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     const unsigned t = threadIdx.x, all_segments = image.channels * SEGMENTS;
     const uint32_t sign = leading_sign(image);
     for (unsigned i = t; i < all_segments; i += THREADS)
@@ -90,17 +87,17 @@ static __device__ __forceinline__ void choose_segments(const WorkImage &image, u
     __syncthreads();
 }
 
-template <int SAMPLE> static __host__ __device__ __forceinline__ bool is_finite_lead(uint32_t lead)
+template <int SAMPLE> IMGSTAT_INLINE bool is_finite_lead(uint32_t lead)
 {
     const ImgstatSample type = (ImgstatSample)SAMPLE;
-    const uint32_t bits = 8 * sizeof(typename WideType<SAMPLE>::Raw) - 16;
+    const uint32_t bits = 8 * sizeof(RawOf<SAMPLE>) - 16;
     return !WideType<SAMPLE>::FLOAT || (lead > sample_key_infinity(type, true) >> bits &&
                                         lead < sample_key_infinity(type, false) >> bits);
 }
 
 /* Counts what has no counter in shared memory: where most of a warp has such a sample, equal ones
  * together, since they may all be. All lanes; rare: the lane has one. */
-static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index, bool rare)
+DEVICE void add_rare(uint64_t *bins, uint32_t index, bool rare)
 {
     unsigned here = __ballot_sync(ALL_LANES, rare);
     if (!here)
@@ -125,9 +122,8 @@ template <int SAMPLE, bool NODATA> struct Leading {
 };
 
 template <int SAMPLE, bool NODATA>
-static __device__ __forceinline__ void count_one(const Leading<SAMPLE, NODATA> &to,
-                                                 unsigned segment,
-                                                 typename WideType<SAMPLE>::Raw raw, bool there)
+DEVICE void count_one(const Leading<SAMPLE, NODATA> &to, unsigned segment, RawOf<SAMPLE> raw,
+                      bool there)
 {
     if (NODATA && wide_key<SAMPLE>(to.image, raw) == to.image.nodata_key)
         there = false;
@@ -142,16 +138,15 @@ static __device__ __forceinline__ void count_one(const Leading<SAMPLE, NODATA> &
 template <int SAMPLE> struct Prefixed {
     const WorkImage &image;
     unsigned shift;
-    typename WideType<SAMPLE>::Raw prefix; /* of keys that count */
+    RawOf<SAMPLE> prefix; /* of keys that count */
     uint32_t words;
     uint64_t *bins;
 };
 
 template <int SAMPLE>
-static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, unsigned,
-                                                 typename WideType<SAMPLE>::Raw raw, bool there)
+DEVICE void count_one(const Prefixed<SAMPLE> &to, unsigned, RawOf<SAMPLE> raw, bool there)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     const Raw key = wide_key<SAMPLE>(to.image, raw);
     if (key >> (to.shift + 16) != to.prefix || (to.image.has_nodata && key == to.image.nodata_key))
         there = false;
@@ -164,9 +159,9 @@ static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, uns
 /* A warp reads its tiles of an image, LOADS vectors at a time: C channels, or 0: 1, 2 or 4. A whole
  * tile is a whole number of such times. */
 template <int C, int SAMPLE, int LOADS, class Count>
-static __device__ __forceinline__ void count_all(const WorkImage &image, const Count &to)
+DEVICE void count_all(const WorkImage &image, const Count &to)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef RawOf<SAMPLE> Raw;
     typedef typename WideType<sizeof(Raw) == 4 ? IMGSTAT_U32 : IMGSTAT_U64>::Vector Vector;
     enum { VECTOR = 16 / sizeof(Raw), PERIOD = C == 3 ? 3 * VECTOR : VECTOR };
     static_assert(C != 3 || LOADS == 3, "a lane meets the same channels each time");
@@ -251,7 +246,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (uint32_t i = threadIdx.x; i < words; i += THREADS)
         counter[i] = 0;
     __syncthreads();
-    const Prefixed<SAMPLE> to = {image, shift, (typename WideType<SAMPLE>::Raw)prefix, words, bins};
+    const Prefixed<SAMPLE> to = {image, shift, (RawOf<SAMPLE>)prefix, words, bins};
     count_all<1, SAMPLE, 8>(image, to);
     __syncthreads(); /* all is counted */
     for (uint32_t i = threadIdx.x; i < words; i += THREADS) {
@@ -315,7 +310,7 @@ template <int SAMPLE>
 static ImgstatResult launch_prefixed(CudaDevice *device, const WorkImage *image, unsigned shift,
                                      uint64_t prefix, uint64_t *bins, ImgstatError *err)
 {
-    const unsigned width = 8 * sizeof(typename WideType<SAMPLE>::Raw);
+    const unsigned width = 8 * sizeof(RawOf<SAMPLE>);
     const uint64_t rest = prefix >> (width - shift - 16); /* beyond the key: nothing has it */
     if (rest != 0 || !is_finite_lead<SAMPLE>((uint32_t)(prefix << (shift + 16) >> (width - 16))))
         return IMGSTAT_OK;

@@ -150,11 +150,9 @@ ImgstatResult cuda_sort_begin(Device *base, ImgstatSample sample, uint64_t n, bo
     return res;
 }
 
-ImgstatResult cuda_sort_add(Device *base, const ImagePro *image, uint16_t channel,
+ImgstatResult cuda_sort_add(CudaDevice *device, const ImagePro *image, uint16_t channel,
                             ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
     const Sorting *const sorting = (const Sorting *)device->sorting;
     if (!sorting || sorting->sample != image->sample)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of other samples than are sorted");

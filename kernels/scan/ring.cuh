@@ -48,8 +48,7 @@ template <typename T> struct RingCall {
 /* One thread. A tile's number is taken when there is room for it: all that have lower numbers are
  * on their way. */
 template <typename T>
-static __device__ __forceinline__ void ring_load(RingControl<T> *control, unsigned char *ring,
-                                                 const RingCall<T> &call)
+DEVICE void ring_load(RingControl<T> *control, unsigned char *ring, const RingCall<T> &call)
 {
     typedef Ring<T> R;
     for (unsigned i = 0;; i++) {
@@ -76,8 +75,7 @@ static __device__ __forceinline__ void ring_load(RingControl<T> *control, unsign
  * vector of the array is not copied in bulk; that is known before, so that loads do not wait for
  * each other's branches. */
 template <typename T, bool WHOLE>
-static __device__ __forceinline__ Vector<T> ring_vector(const Vector<T> *from,
-                                                        const RingCall<T> &call, size_t item)
+DEVICE Vector<T> ring_vector(const Vector<T> *from, const RingCall<T> &call, size_t item)
 {
     enum { VECTOR = 16 / sizeof(T) };
     if constexpr (WHOLE) {
@@ -95,8 +93,7 @@ static __device__ __forceinline__ Vector<T> ring_vector(const Vector<T> *from,
 
 /* The sum of a tile, and what comes before each segment of it. */
 template <typename T, bool WHOLE>
-static __device__ __forceinline__ T ring_sum(const Vector<T> *from, const RingCall<T> &call,
-                                             size_t base, T *segment)
+DEVICE T ring_sum(const Vector<T> *from, const RingCall<T> &call, size_t base, T *segment)
 {
     typedef Ring<T> R;
     T before = 0;
@@ -124,8 +121,7 @@ static __device__ __forceinline__ T ring_sum(const Vector<T> *from, const RingCa
 
 /* Publishes the sum of each tile as soon as it is here, some tiles before it is stored. */
 template <typename T>
-static __device__ __forceinline__ void ring_add(RingControl<T> *control, const unsigned char *ring,
-                                                const RingCall<T> &call)
+DEVICE void ring_add(RingControl<T> *control, const unsigned char *ring, const RingCall<T> &call)
 {
     typedef Ring<T> R;
     const unsigned lane = threadIdx.x % 32;
@@ -150,8 +146,7 @@ static __device__ __forceinline__ void ring_add(RingControl<T> *control, const u
 
 /* The sum of tiles [begin, end), when all have published theirs. */
 template <typename T>
-static __device__ __forceinline__ T sum_published(const unsigned long long *status, uint64_t begin,
-                                                  uint64_t end)
+DEVICE T sum_published(const unsigned long long *status, uint64_t begin, uint64_t end)
 {
     enum { DEEP = SCAN_RING_DEPTH };
     const unsigned lane = threadIdx.x % 32;
@@ -177,8 +172,7 @@ static __device__ __forceinline__ T sum_published(const unsigned long long *stat
 
 /* What comes before a tile is what came before this block's previous tile, that tile, and the tiles
  * of other blocks in between, which have all been published for a while. */
-template <typename T>
-static __device__ __forceinline__ void ring_look(RingControl<T> *control, const RingCall<T> &call)
+template <typename T> DEVICE void ring_look(RingControl<T> *control, const RingCall<T> &call)
 {
     typedef Ring<T> R;
     uint64_t known = 0; /* tiles that sum to known_sum */
@@ -203,8 +197,7 @@ static __device__ __forceinline__ void ring_look(RingControl<T> *control, const 
 
 /* A warp's segment is scanned before it is known what comes before it. */
 template <typename T>
-static __device__ __forceinline__ void
-ring_store(RingControl<T> *control, const unsigned char *ring, const RingCall<T> &call)
+DEVICE void ring_store(RingControl<T> *control, const unsigned char *ring, const RingCall<T> &call)
 {
     typedef Ring<T> R;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 - R::FIRST_STORER;

@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS, SCAN_BLOCKS)
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
             publish(status, tile, tile == 0 ? PREFIX : AGGREGATE, total);
-        const T earlier = look_back<T, SCAN_DEPTH>(status, tile, 0, 0);
+        const T earlier = look_back<T, SCAN_DEPTH>(status, tile);
         if (lane == 0 && tile > 0)
             publish(status, tile, PREFIX, (T)(earlier + total));
         if (lane < WARPS)
@@ -181,28 +181,16 @@ static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n,
     return cudaGetLastError();
 }
 
-cudaError_t cuda_scan_u32_by(ScanKernel kernel, const uint32_t *in, uint32_t *out, size_t n,
-                             bool inclusive, void *scratch, cudaStream_t stream)
+cudaError_t cuda_scan_u32(ScanKernel kernel, const uint32_t *in, uint32_t *out, size_t n,
+                          bool inclusive, void *scratch, cudaStream_t stream)
 {
     return launch_scan<uint32_t>(kernel, in, out, n, inclusive, scratch, stream);
 }
 
-cudaError_t cuda_scan_u64_by(ScanKernel kernel, const uint64_t *in, uint64_t *out, size_t n,
-                             bool inclusive, void *scratch, cudaStream_t stream)
+cudaError_t cuda_scan_u64(ScanKernel kernel, const uint64_t *in, uint64_t *out, size_t n,
+                          bool inclusive, void *scratch, cudaStream_t stream)
 {
     return launch_scan<unsigned long long>(kernel, (const unsigned long long *)in,
                                            (unsigned long long *)out, n, inclusive, scratch,
                                            stream);
-}
-
-cudaError_t cuda_scan_u32(const uint32_t *in, uint32_t *out, size_t n, bool inclusive,
-                          void *scratch, cudaStream_t stream)
-{
-    return cuda_scan_u32_by(SCAN_BEST, in, out, n, inclusive, scratch, stream);
-}
-
-cudaError_t cuda_scan_u64(const uint64_t *in, uint64_t *out, size_t n, bool inclusive,
-                          void *scratch, cudaStream_t stream)
-{
-    return cuda_scan_u64_by(SCAN_BEST, in, out, n, inclusive, scratch, stream);
 }

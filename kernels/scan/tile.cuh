@@ -19,14 +19,13 @@ struct Published {
     uint64_t value;
 };
 
-static __device__ __forceinline__ void publish(unsigned long long *status, uint64_t tile,
-                                               unsigned flag, uint32_t value)
+DEVICE void publish(unsigned long long *status, uint64_t tile, unsigned flag, uint32_t value)
 {
     *(volatile unsigned long long *)&status[tile] = (unsigned long long)flag << 32 | value;
 }
 
-static __device__ __forceinline__ void publish(unsigned long long *status, uint64_t tile,
-                                               unsigned flag, unsigned long long value)
+DEVICE void publish(unsigned long long *status, uint64_t tile, unsigned flag,
+                    unsigned long long value)
 {
     asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(&status[2 * tile]),
                  "l"((unsigned long long)flag << 32 | (value & 0xFFFFFFFFu)),
@@ -35,9 +34,7 @@ static __device__ __forceinline__ void publish(unsigned long long *status, uint6
 }
 
 /* Both words must have the same flag; a tile goes from AGGREGATE to PREFIX word by word. */
-template <typename T>
-static __device__ __forceinline__ Published read_status(const unsigned long long *status,
-                                                        uint64_t tile)
+template <typename T> DEVICE Published read_status(const unsigned long long *status, uint64_t tile)
 {
     if constexpr (sizeof(T) == 4) {
         const unsigned long long word = *(const volatile unsigned long long *)&status[tile];
@@ -54,12 +51,10 @@ static __device__ __forceinline__ Published read_status(const unsigned long long
     }
 }
 
-/* The sum of all tiles before this one, given that those before tile `known` sum to `known_sum`:
- * one warp looks at 32 DEEP predecessors at a time. Spins until they have published; tiles are
- * handed out in order, so every predecessor runs or has run. */
-template <typename T, int DEEP>
-static __device__ __forceinline__ T look_back(const unsigned long long *status, uint64_t tile,
-                                              uint64_t known, T known_sum)
+/* The sum of all tiles before this one: one warp looks at 32 DEEP predecessors at a time. Spins
+ * until they have published; tiles are handed out in order, so every predecessor runs or has run.
+ */
+template <typename T, int DEEP> DEVICE T look_back(const unsigned long long *status, uint64_t tile)
 {
     const unsigned lane = threadIdx.x % 32;
     T sum = 0;
@@ -67,8 +62,8 @@ static __device__ __forceinline__ T look_back(const unsigned long long *status, 
         Published seen[DEEP];
 #pragma unroll
         for (int k = 0; k < DEEP; k++) {
-            seen[k] = Published{PREFIX, known_sum};
-            if (known + 32 * k + lane < end)
+            seen[k] = Published{PREFIX, 0};
+            if (32 * k + lane < end)
                 seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
         }
 #pragma unroll
@@ -77,11 +72,7 @@ static __device__ __forceinline__ T look_back(const unsigned long long *status, 
                 seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
             const unsigned all = __ballot_sync(0xFFFFFFFFu, seen[k].flag == PREFIX);
             const unsigned last = all ? __ffs((int)all) - 1 : 31; /* no need to look further */
-            T value = lane <= last ? (T)seen[k].value : 0;
-#pragma unroll
-            for (int h = 16; h > 0; h /= 2)
-                value += __shfl_xor_sync(0xFFFFFFFFu, value, h);
-            sum += value;
+            sum += warp_sum(lane <= last ? (T)seen[k].value : (T)0);
             if (all)
                 return sum;
         }
@@ -94,8 +85,7 @@ template <typename T> struct alignas(16) Vector {
 
 /* ROWS vectors a lane, a row being one vector of each lane: each vector is scanned in place, and
  * offset[r] is the sum of what comes before the lane's vector of row r. Returns the sum of all. */
-template <typename T, int ROWS>
-static __device__ __forceinline__ T scan_rows(Vector<T> (&v)[ROWS], T (&offset)[ROWS])
+template <typename T, int ROWS> DEVICE T scan_rows(Vector<T> (&v)[ROWS], T (&offset)[ROWS])
 {
     enum { VECTOR = 16 / sizeof(T) };
     T before = 0;
@@ -113,8 +103,7 @@ static __device__ __forceinline__ T scan_rows(Vector<T> (&v)[ROWS], T (&offset)[
 }
 
 /* Turns a vector that scan_rows has scanned into results: add comes before it. */
-template <typename T>
-static __device__ __forceinline__ void finish_vector(Vector<T> &v, T add, bool inclusive)
+template <typename T> DEVICE void finish_vector(Vector<T> &v, T add, bool inclusive)
 {
     T previous = add;
 #pragma unroll

@@ -198,10 +198,10 @@ static cudaError_t call_scan(Bench *bench, const BenchCase *c, void *inclusive, 
 {
     const bool with_own = *(const bool *)inclusive;
     if (c->sample == IMGSTAT_U64)
-        return cuda_scan_u64((const uint64_t *)in, (uint64_t *)bench->out, c->samples, with_own,
-                             bench->scratch, bench->stream);
-    return cuda_scan_u32((const uint32_t *)in, (uint32_t *)bench->out, c->samples, with_own,
-                         bench->scratch, bench->stream);
+        return cuda_scan_u64(SCAN_BEST, (const uint64_t *)in, (uint64_t *)bench->out, c->samples,
+                             with_own, bench->scratch, bench->stream);
+    return cuda_scan_u32(SCAN_BEST, (const uint32_t *)in, (uint32_t *)bench->out, c->samples,
+                         with_own, bench->scratch, bench->stream);
 }
 
 void bench_device_scan(Bench *bench, const BenchCase *c)

@@ -69,18 +69,28 @@ void bench_wide(Bench *bench)
     }
 }
 
-void bench_batch(Bench *bench)
+static void batch_of(Bench *bench, ImgstatSample sample, size_t images, bool rivals)
 {
-    enum { IMAGES = 10000, SIDE = 512 };
-    BenchCase c = bench_case("batch", IMGSTAT_U8, 1, BENCH_SMOOTH, (size_t)SIDE * SIDE);
+    enum { SIDE = 512 };
+    const size_t bytes = (size_t)SIDE * SIDE * imgstat_sample_bytes(sample);
+    BenchCase c = bench_case("batch", sample, 1, BENCH_SMOOTH, bytes);
     Truth truth;
     c.width = c.height = SIDE;
-    c.images = bench->options.quick ? IMAGES / 10 : IMAGES;
-    c.samples = c.bytes = c.images * SIDE * SIDE;
+    c.images = bench->options.quick ? images / 10 : images;
+    c.samples = c.images * SIDE * SIDE;
+    c.bytes = c.images * bytes;
     if (!bench_input(bench, &c) || !truth_create(bench, &c, &truth))
         return;
     bench_device_record(bench, &c, &truth);
-    bench_cub_record(bench, &c, &truth);
-    bench_npp_record(bench, &c, &truth);
+    if (rivals) {
+        bench_cub_record(bench, &c, &truth);
+        bench_npp_record(bench, &c, &truth);
+    }
     truth_release(&truth);
+}
+
+void bench_batch(Bench *bench)
+{
+    batch_of(bench, IMGSTAT_U8, 10000, true);
+    batch_of(bench, IMGSTAT_U16, 1000, false);
 }

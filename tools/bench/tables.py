@@ -253,7 +253,7 @@ def small(b):
 
 def batch(b):
     lines = [[r["name"], f"{r['images']:,}", f"{r['ms']:.2f}", f"{1e3 * r['ms'] / r['images']:.2f}", rate_share(r)]
-             for r in b.rows if r["group"] == "batch"]
+             for r in b.rows if r["group"] == "batch" and r["sample"] == "u8"]
     return table(["512 x 512 u8", "images", "ms", "us an image", "GB/s (of the read ceiling)"], lines)
 
 

@@ -34,13 +34,13 @@ static uint64_t random64(void)
 static cudaError_t scan(ScanKernel kernel, const uint32_t *in, uint32_t *out, size_t n,
                         bool inclusive, void *scratch)
 {
-    return cuda_scan_u32_by(kernel, in, out, n, inclusive, scratch, 0);
+    return cuda_scan_u32(kernel, in, out, n, inclusive, scratch, 0);
 }
 
 static cudaError_t scan(ScanKernel kernel, const uint64_t *in, uint64_t *out, size_t n,
                         bool inclusive, void *scratch)
 {
-    return cuda_scan_u64_by(kernel, in, out, n, inclusive, scratch, 0);
+    return cuda_scan_u64(kernel, in, out, n, inclusive, scratch, 0);
 }
 
 /* Where an array begins, in items after a 256-byte boundary, and which way it is scanned. */
@@ -155,10 +155,10 @@ int main(int argc, char **argv)
     uint32_t *probe;
     fatal(cudaMalloc((void **)&probe, 4096), "cudaMalloc");
     fatal(cudaMemset(probe, 0, 4096), "cudaMemset");
-    const cudaError_t can = cuda_scan_u32_by(SCAN_RINGS, probe, probe, 4, true, probe + 512, 0);
+    const cudaError_t can = cuda_scan_u32(SCAN_RINGS, probe, probe, 4, true, probe + 512, 0);
     test.rings = can != cudaErrorNotSupported;
     fatal(test.rings ? can : cudaSuccess, "scan by rings");
-    if (cuda_scan_u32_by(SCAN_RINGS, probe + 1, probe, 4, true, probe + 512, 0) !=
+    if (cuda_scan_u32(SCAN_RINGS, probe + 1, probe, 4, true, probe + 512, 0) !=
         cudaErrorMisalignedAddress) {
         fprintf(stderr, "test_scan: rings take arrays that are off their boundary\n");
         test.failures++;
