@@ -15,6 +15,7 @@ typedef enum CpuLevel {
 
 extern const char *const cpu_features_level_names[PROCESSOR_LEVELS];
 
+/* Whether the processor has the instructions, and this build the loops. */
 bool cpu_features_supports(CpuLevel level);
 /* The best level that is supported, or the one that IMGSTAT_CPU in the environment names;
  * IMGSTAT_ERR_ARG if it names none, IMGSTAT_ERR_DEVICE one that is not supported. */
