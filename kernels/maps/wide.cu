@@ -297,14 +297,13 @@ static bool launch_values_of(const CudaDevice *device, cudaStream_t stream, cons
     if (map->kind != MAP_POWER || map->to.sample == IMGSTAT_F16 ||
         sample_exceeds_double(map->to.sample) || map_is_identity(map))
         return false;
-    const OutputClamp clamp = output_clamp_of(map);
     PowerMapping power;
     power.black = map_value(map->from, map->black);
     power.span = map_sub(map_value(map->from, map->white), power.black);
     power.exponent = map->factor;
-    power.lo = clamp.lo;
-    power.hi = clamp.hi;
-    power.width = map_sub(clamp.hi, clamp.lo);
+    power.lo = map->to.lo;
+    power.hi = map->to.hi;
+    power.width = map_sub(power.hi, power.lo);
     power.nodata = nodata_of(map);
     launch_mapping<FROM>(device, stream, t, power, rows);
     return true;

@@ -82,23 +82,28 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* A worker that cannot be started leaves its share to the others. Signals are the program's
- * business: workers take none. */
-static void start_workers(ThreadPool *pool)
+bool thread_start(pthread_t *id, void *(*run)(void *context), void *context)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* which the thread inherits */
+    const bool started = pthread_create(id, NULL, run, context) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+/* The others do the tasks of a worker that cannot be started. */
+static void start_workers(ThreadPool *pool)
+{
     pool->tried = true;
     for (unsigned i = 0; i + 1 < pool->threads; i++) {
         Worker *worker = &pool->worker[i];
         worker->pool = pool;
         worker->thread = i + 1;
-        if (pthread_create(&worker->id, NULL, worker_main, worker) != 0)
+        if (!thread_start(&worker->id, worker_main, worker))
             break;
         pool->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 ImgstatResult thread_pool_create(unsigned threads, ThreadPool **out, ImgstatError *err)

@@ -5,7 +5,13 @@
 
 #include "base/error.h"
 
+#include <pthread.h>
+
 typedef struct ThreadPool ThreadPool;
+
+/* Starts a thread that handles no signals: they are the program's. Returns false if the system
+ * refuses. */
+bool thread_start(pthread_t *id, void *(*run)(void *context), void *context);
 
 /* Number of processors that the process may run on. */
 unsigned thread_pool_processors(void);

@@ -18,16 +18,6 @@ static ImgstatResult io_error(const AtomicFile *output, const char *what, Imgsta
     return error_file(err, IMGSTAT_ERR_IO, output->name, "cannot %s: %s", what, strerror(errno));
 }
 
-static void output_free(AtomicFile *output)
-{
-    if (output->fd >= 0)
-        close(output->fd);
-    free(output->temporary);
-    free(output->target);
-    free(output->name);
-    free(output);
-}
-
 bool atomic_file_exists(const char *path)
 {
     struct stat st;
@@ -146,77 +136,74 @@ static ImgstatResult open_target(AtomicFile *output, const char *path, mode_t mo
     return open_beside(output, mode & 0777, exists ? &st : NULL, err);
 }
 
+/* Allocates an output. Its caller discards *out after a failure, here or later. */
+static ImgstatResult create(const char *name, AtomicFile **out, ImgstatError *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return error_memory(err, sizeof **out, "an output");
+    (*out)->fd = -1;
+    (*out)->name = strdup(name);
+    return (*out)->name ? IMGSTAT_OK : error_memory(err, strlen(name), "a file name");
+}
+
+static ImgstatResult hand_over(AtomicFile **output, ImgstatResult result)
+{
+    if (result != IMGSTAT_OK) {
+        atomic_file_discard(*output);
+        *output = NULL;
+    }
+    return result;
+}
+
 ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, AtomicFile **out,
                                ImgstatError *err)
 {
-    *out = NULL;
-    AtomicFile *output = calloc(1, sizeof *output);
-    if (!output)
-        return error_memory(err, sizeof *output, "an output");
-    output->fd = -1;
-    output->replace = replace;
-    output->standard = strcmp(path, "-") == 0;
-    output->name = strdup(output->standard ? "standard output" : path);
-    ImgstatResult res = output->name ? IMGSTAT_OK : error_memory(err, strlen(path), "a file name");
-    if (res == IMGSTAT_OK)
-        res = output->standard ? temporary_open(output->name, &output->fd, err)
-                               : open_target(output, path, mode, err);
-    if (res != IMGSTAT_OK) {
-        atomic_file_discard(output);
-        return res;
+    const bool standard = strcmp(path, "-") == 0;
+    ImgstatResult res = create(standard ? "standard output" : path, out, err);
+    if (res == IMGSTAT_OK) {
+        (*out)->replace = replace;
+        (*out)->standard = standard;
+        res = standard ? temporary_open((*out)->name, &(*out)->fd, err)
+                       : open_target(*out, path, mode, err);
     }
-    *out = output;
-    return IMGSTAT_OK;
+    return hand_over(out, res);
 }
 
 ImgstatResult atomic_file_open_sink(const char *name, const ImgstatOutput *sink, AtomicFile **out,
                                     ImgstatError *err)
 {
-    *out = NULL;
-    AtomicFile *output = calloc(1, sizeof *output);
-    if (!output)
-        return error_memory(err, sizeof *output, "an output");
-    output->fd = -1;
-    output->sink = *sink;
-    output->name = strdup(name);
-    ImgstatResult res = output->name ? IMGSTAT_OK : error_memory(err, strlen(name), "a file name");
-    if (res == IMGSTAT_OK)
-        res = temporary_open(output->name, &output->fd, err);
-    if (res != IMGSTAT_OK) {
-        atomic_file_discard(output);
-        return res;
+    ImgstatResult res = create(name, out, err);
+    if (res == IMGSTAT_OK) {
+        (*out)->sink = *sink;
+        res = temporary_open(name, &(*out)->fd, err);
     }
-    *out = output;
-    return IMGSTAT_OK;
+    return hand_over(out, res);
+}
+
+/* Opens a file without a name in the folder of another one. */
+static ImgstatResult open_in_folder_of(const char *path, AtomicFile *spool, ImgstatError *err)
+{
+    char *const dir = strdup(path);
+    if (!dir)
+        return error_memory(err, strlen(path), "a file name");
+    char *const slash = strrchr(dir, '/');
+    if (slash)
+        *(slash == dir ? slash + 1 : slash) = '\0';
+    spool->fd = open_unnamed(slash ? dir : ".");
+    const ImgstatResult res =
+        spool->fd >= 0 ? IMGSTAT_OK : io_error(spool, "create a temporary file", err);
+    free(dir);
+    return res;
 }
 
 ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, ImgstatError *err)
 {
-    AtomicFile *const spool = calloc(1, sizeof *spool);
-    *out = NULL;
-    if (!spool)
-        return error_memory(err, sizeof *spool, "an output");
-    spool->fd = -1;
-    spool->name = strdup(output->name);
-    char *const dir = strdup(output->target ? output->target : "");
-    ImgstatResult res = spool->name && dir ? IMGSTAT_OK : error_memory(err, 0, "a file name");
-    if (res == IMGSTAT_OK && output->target) {
-        char *const slash = strrchr(dir, '/');
-        if (slash)
-            *(slash == dir ? slash + 1 : slash) = '\0';
-        spool->fd = open_unnamed(slash ? dir : ".");
-        if (spool->fd < 0)
-            res = io_error(output, "create a temporary file", err);
-    } else if (res == IMGSTAT_OK) {
-        res = temporary_open(output->name, &spool->fd, err);
-    }
-    free(dir);
-    if (res != IMGSTAT_OK) {
-        atomic_file_discard(spool);
-        return res;
-    }
-    *out = spool;
-    return IMGSTAT_OK;
+    ImgstatResult res = create(output->name, out, err);
+    if (res == IMGSTAT_OK)
+        res = output->target ? open_in_folder_of(output->target, *out, err)
+                             : temporary_open(output->name, &(*out)->fd, err);
+    return hand_over(out, res);
 }
 
 ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
@@ -280,7 +267,6 @@ static ImgstatResult write_stream(const AtomicFile *output, int to, const char *
     return IMGSTAT_OK;
 }
 
-/* The error of a callback, which may have written a sentence without the name. */
 static ImgstatResult write_sink(AtomicFile *output, const char *from, size_t bytes,
                                 ImgstatError *err)
 {
@@ -387,5 +373,10 @@ void atomic_file_discard(AtomicFile *output)
         return;
     if (output->temporary)
         unlink(output->temporary);
-    output_free(output);
+    if (output->fd >= 0)
+        close(output->fd);
+    free(output->temporary);
+    free(output->target);
+    free(output->name);
+    free(output);
 }

@@ -191,7 +191,6 @@ ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, 
 
 /* ---- Inputs of the program ---- */
 
-/* The error of a callback, which may have written a sentence without the name. */
 ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Source **out,
                                 ImgstatError *err)
 {

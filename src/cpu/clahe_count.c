@@ -22,62 +22,13 @@ static inline void count_all(const uint8_t *bin, const unsigned char *at, size_t
         tables[0][bin[clahe_bits_at(at, i, step, bytes)]]++;
 }
 
-static void count_row(const uint8_t *bin, const unsigned char *at, size_t n, size_t step,
-                      size_t bytes, CountTables tables)
-{
-    if (bytes == 1 && step == 1)
-        count_all(bin, at, n, 1, 1, tables);
-    else if (bytes == 1)
-        count_all(bin, at, n, step, 1, tables);
-    else if (step == 1)
-        count_all(bin, at, n, 1, 2, tables);
-    else
-        count_all(bin, at, n, step, 2, tables);
-}
-
-/* Words in a counter each. */
+/* Words, each with a counter of its own. */
 static void count_words(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
                         uint64_t *counts)
 {
     const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0); /* of integers: the sign */
     for (size_t i = 0; i < n; i++)
         counts[clahe_bits_at(at, i, step, 2) ^ flip]++;
-}
-
-/* The same in counters of 16 bits, of which four times as many are near; what they cannot hold goes
- * to the others at once. */
-static void count_words_low(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
-                            uint16_t *low, uint64_t *counts)
-{
-    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0);
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t key = clahe_bits_at(at, i, step, 2) ^ flip;
-        if (++low[key] == 0)
-            counts[key] += UINT16_MAX + 1;
-    }
-}
-
-/* Returns counters of 16 bits where there are pixels enough for the time that emptying and adding
- * them up takes; else, or if memory runs out, NULL. */
-static uint16_t *low_counters(const Clahe *clahe, uint64_t pixels)
-{
-    enum { LEAST = 8192, PIXELS = 2 }; /* keys, of which fewer are near anyway; of a key */
-    const uint64_t keys = clahe->white - clahe->black + 1;
-    if (clahe->bin || keys < LEAST || pixels < PIXELS * keys)
-        return NULL;
-    return buffer_cache_acquire_zeroed(NULL, clahe->bins, sizeof(uint16_t));
-}
-
-static void add_low(const Clahe *clahe, const uint16_t *low, uint64_t *counts)
-{
-    enum { BLOCK = 64, AHEAD = 512 }; /* the counters of all tiles are in no near cache */
-    for (size_t key = clahe->black, end = clahe->white + 1, n; key < end; key += n) {
-        n = end - key < BLOCK ? end - key : BLOCK;
-        for (size_t i = 0; i < n; i += 8)
-            __builtin_prefetch(counts + key + i + AHEAD, 1);
-        for (size_t i = 0; i < n; i++)
-            counts[key + i] += low[key + i];
-    }
 }
 
 /* One sample after the other, some of which may be padding, undefined or masked. */
@@ -119,7 +70,6 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
     const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
     /* Emptying and adding up tables takes longer than a few pixels do. */
     const bool many = all && clahe->bin && most >= 8 * CLAHE_NODES;
-    uint16_t *const low = all ? low_counters(clahe, most) : NULL;
     for (uint32_t p = top; p < bottom; p++) {
         const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;
         if (y >= band->height) /* or above the band */
@@ -133,16 +83,15 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
         if (many && !used)
             memset(tables, 0, sizeof tables);
         used = many;
-        if (many)
-            count_row(clahe->bin, at, width, band->channels, bytes, tables);
-        else if (low)
-            count_words_low(clahe, at, width, band->channels, low, counts);
+        if (many && bytes == 1 && band->channels == 1)
+            count_all(clahe->bin, at, width, 1, 1, tables);
+        else if (many && bytes == 1)
+            count_all(clahe->bin, at, width, band->channels, 1, tables);
+        else if (many)
+            count_all(clahe->bin, at, width, band->channels, 2, tables);
         else
             count_words(clahe, at, width, band->channels, counts);
     }
-    if (low)
-        add_low(clahe, low, counts);
-    buffer_cache_release(low);
     for (uint32_t k = 0; used && k < CLAHE_NODES; k++)
         for (size_t t = 0; t < COUNT_TABLES; t++)
             counts[k] += tables[t][k];

@@ -12,6 +12,25 @@ enum {
     EXTREMA_TURN = 8     /* blocks: accumulators are loaded and stored once for all of them */
 };
 
+/* Adds n samples from each of `turns` blocks of samples, sample j of each to lo[j] and hi[j]. */
+FORCE_INLINE void extrema8_turn(const uint8_t *x, size_t n, size_t block, size_t turns,
+                                uint8_t flip, bool has_nodata, uint8_t nodata, uint8_t *lo,
+                                uint8_t *hi)
+{
+    for (size_t j = 0; j < n; j++) {
+        uint8_t least_key = lo[j], most_key = hi[j];
+        for (size_t k = 0; k < turns; k++) {
+            const uint8_t key = x[k * block + j] ^ flip;
+            const uint8_t low = has_nodata && key == nodata ? 0xFF : key;
+            const uint8_t high = has_nodata && key == nodata ? 0 : key;
+            least_key = low < least_key ? low : least_key;
+            most_key = high > most_key ? high : most_key;
+        }
+        lo[j] = least_key;
+        hi[j] = most_key;
+    }
+}
+
 FORCE_INLINE void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, unsigned channels,
                               bool has_nodata, uint8_t nodata, uint64_t *min, uint64_t *max)
 {
@@ -21,30 +40,10 @@ FORCE_INLINE void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, 
     size_t at = 0;
     memset(lo, 0xFF, sizeof lo);
     memset(hi, 0, sizeof hi);
-    for (; n - at >= EXTREMA_TURN * block; at += EXTREMA_TURN * block) {
-        for (size_t j = 0; j < block; j++) {
-            uint8_t least_key = lo[j], most_key = hi[j];
-            for (size_t k = 0; k < EXTREMA_TURN; k++) {
-                const uint8_t key = x[at + k * block + j] ^ flip;
-                const uint8_t low = has_nodata && key == nodata ? 0xFF : key;
-                const uint8_t high = has_nodata && key == nodata ? 0 : key;
-                least_key = low < least_key ? low : least_key;
-                most_key = high > most_key ? high : most_key;
-            }
-            lo[j] = least_key;
-            hi[j] = most_key;
-        }
-    }
-    for (; at < n; at += block) {
-        const size_t m = least(block, n - at);
-        for (size_t j = 0; j < m; j++) {
-            const uint8_t key = x[at + j] ^ flip;
-            const uint8_t low = has_nodata && key == nodata ? 0xFF : key;
-            const uint8_t high = has_nodata && key == nodata ? 0 : key;
-            lo[j] = low < lo[j] ? low : lo[j];
-            hi[j] = high > hi[j] ? high : hi[j];
-        }
-    }
+    for (; n - at >= EXTREMA_TURN * block; at += EXTREMA_TURN * block)
+        extrema8_turn(x + at, block, block, EXTREMA_TURN, flip, has_nodata, nodata, lo, hi);
+    for (; at < n; at += block)
+        extrema8_turn(x + at, least(block, n - at), block, 1, flip, has_nodata, nodata, lo, hi);
     for (size_t half = block / 2; half >= channels; half /= 2) {
         LOOP_INDEPENDENT
         for (size_t j = 0; j < half; j++) {
@@ -65,41 +64,39 @@ FORCE_INLINE bool is_valid16(uint16_t key, bool is_float, bool has_nodata, uint1
     return !((has_nodata & (key == nodata)) | (is_float & ((key <= below) | (key >= above))));
 }
 
+/* extrema8_turn for words. */
+FORCE_INLINE void extrema16_turn(ImgstatSample sample, const Mem16 *x, size_t n, size_t block,
+                                 size_t turns, bool has_nodata, uint16_t nodata, uint16_t *lo,
+                                 uint16_t *hi)
+{
+    const bool is_float = sample == IMGSTAT_F16;
+    for (size_t j = 0; j < n; j++) {
+        uint16_t least_key = lo[j], most_key = hi[j];
+        for (size_t k = 0; k < turns; k++) {
+            const uint16_t key = key16(sample, x[k * block + j]);
+            const bool in = is_valid16(key, is_float, has_nodata, nodata);
+            const uint16_t low = in ? key : 0xFFFF;
+            const uint16_t high = in ? key : 0;
+            least_key = low < least_key ? low : least_key;
+            most_key = high > most_key ? high : most_key;
+        }
+        lo[j] = least_key;
+        hi[j] = most_key;
+    }
+}
+
 FORCE_INLINE void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, unsigned channels,
                                bool has_nodata, uint16_t nodata, uint64_t *min, uint64_t *max)
 {
     uint16_t lo[EXTREMA_BLOCK * LOOP_CHANNELS], hi[EXTREMA_BLOCK * LOOP_CHANNELS];
     const size_t block = (size_t)EXTREMA_BLOCK * channels;
-    const bool is_float = sample == IMGSTAT_F16;
     size_t at = 0;
     memset(lo, 0xFF, sizeof lo);
     memset(hi, 0, sizeof hi);
-    for (; n - at >= EXTREMA_TURN * block; at += EXTREMA_TURN * block) {
-        for (size_t j = 0; j < block; j++) {
-            uint16_t least_key = lo[j], most_key = hi[j];
-            for (size_t k = 0; k < EXTREMA_TURN; k++) {
-                const uint16_t key = key16(sample, x[at + k * block + j]);
-                const bool in = is_valid16(key, is_float, has_nodata, nodata);
-                const uint16_t low = in ? key : 0xFFFF;
-                const uint16_t high = in ? key : 0;
-                least_key = low < least_key ? low : least_key;
-                most_key = high > most_key ? high : most_key;
-            }
-            lo[j] = least_key;
-            hi[j] = most_key;
-        }
-    }
-    for (; at < n; at += block) {
-        const size_t m = least(block, n - at);
-        for (size_t j = 0; j < m; j++) {
-            const uint16_t key = key16(sample, x[at + j]);
-            const bool in = is_valid16(key, is_float, has_nodata, nodata);
-            const uint16_t low = in ? key : 0xFFFF;
-            const uint16_t high = in ? key : 0;
-            lo[j] = low < lo[j] ? low : lo[j];
-            hi[j] = high > hi[j] ? high : hi[j];
-        }
-    }
+    for (; n - at >= EXTREMA_TURN * block; at += EXTREMA_TURN * block)
+        extrema16_turn(sample, x + at, block, block, EXTREMA_TURN, has_nodata, nodata, lo, hi);
+    for (; at < n; at += block)
+        extrema16_turn(sample, x + at, least(block, n - at), block, 1, has_nodata, nodata, lo, hi);
     for (size_t half = block / 2; half >= channels; half /= 2) {
         LOOP_INDEPENDENT
         for (size_t j = 0; j < half; j++) {

@@ -86,15 +86,15 @@ typedef struct LanesF32 {
     uint32_t nodata[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was that */
 } LanesF32;
 
-/* Adds TURN_BLOCKS blocks of samples. */
-FORCE_INLINE void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float nodata,
-                                  LanesF32 *to)
+/* Adds n samples from each of `turns` blocks of samples, sample j of each to lane j. */
+FORCE_INLINE void turn_f32(const MemF32 *x, size_t n, size_t block, size_t turns, bool has_nodata,
+                           float nodata, LanesF32 *to)
 {
-    for (size_t j = 0; j < block; j++) {
+    for (size_t j = 0; j < n; j++) {
         double sum = to->d[j], square = to->q[j];
         float low = to->lo[j], high = to->hi[j];
         uint32_t any = to->nodata[j];
-        for (size_t k = 0; k < TURN_BLOCKS; k++) {
+        for (size_t k = 0; k < turns; k++) {
             const float v = x[k * block + j];
             const double t = (double)v - to->pivot[j];
             sum += t;
@@ -109,11 +109,6 @@ FORCE_INLINE void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata
         to->hi[j] = high;
         to->nodata[j] = any;
     }
-}
-
-FORCE_INLINE void turn_f32(const MemF32 *x, size_t block, LanesF32 *to)
-{
-    turn_f32_nodata(x, block, false, 0, to);
 }
 
 /* A sample that is not finite makes the sum of its lane so for good, and nothing else does: doubles
@@ -137,24 +132,10 @@ FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool h
         memcpy(to.pivot + j, to.pivot, j * sizeof *to.pivot);
     }
     memcpy(to.hi, to.lo, used * sizeof *to.hi);
-    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
-        if (has_nodata)
-            turn_f32_nodata(x + at, block, true, nodata, &to);
-        else
-            turn_f32(x + at, block, &to);
-    }
-    for (; at < n; at += block) {
-        const size_t m = least(block, n - at);
-        for (size_t j = 0; j < m; j++) {
-            const float v = x[at + j];
-            const double t = (double)v - to.pivot[j];
-            to.d[j] += t;
-            to.q[j] += t * t;
-            to.lo[j] = v < to.lo[j] ? v : to.lo[j];
-            to.hi[j] = v > to.hi[j] ? v : to.hi[j];
-            to.nodata[j] |= has_nodata && v == nodata ? 1u : 0u;
-        }
-    }
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block)
+        turn_f32(x + at, block, block, TURN_BLOCKS, has_nodata, nodata, &to);
+    for (; at < n; at += block)
+        turn_f32(x + at, least(block, n - at), block, 1, has_nodata, nodata, &to);
     uint64_t any = 0;
     for (size_t j = 0; j < used; j++)
         any |= to.nodata[j] | is_bad_f64(to.d[j], false, 0);
@@ -181,75 +162,78 @@ FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool h
     return true;
 }
 
+/* The lanes of a piece of f64, of each channel. */
+typedef struct LanesF64 {
+    double d[PIECE_LANES * LOOP_CHANNELS], q[PIECE_LANES * LOOP_CHANNELS];
+    double pivot[PIECE_LANES * LOOP_CHANNELS];
+    double lo[PIECE_LANES * LOOP_CHANNELS], hi[PIECE_LANES * LOOP_CHANNELS];
+    uint64_t bad[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was not finite, or nodata */
+} LanesF64;
+
+/* turn_f32 for doubles. */
+FORCE_INLINE void turn_f64(const MemF64 *x, size_t n, size_t block, size_t turns, bool has_nodata,
+                           double nodata, LanesF64 *to)
+{
+    for (size_t j = 0; j < n; j++) {
+        double sum = to->d[j], square = to->q[j], low = to->lo[j], high = to->hi[j];
+        uint64_t any = to->bad[j];
+        for (size_t k = 0; k < turns; k++) {
+            const double v = x[k * block + j], t = v - to->pivot[j];
+            sum += t;
+            square += t * t;
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            any |= is_bad_f64(v, has_nodata, nodata);
+        }
+        to->d[j] = sum;
+        to->q[j] = square;
+        to->lo[j] = low;
+        to->hi[j] = high;
+        to->bad[j] = any;
+    }
+}
+
 FORCE_INLINE bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata,
                             double nodata, LoopPiece *out)
 {
-    enum { ALL = PIECE_LANES * LOOP_CHANNELS };
-    double d[ALL], q[ALL], pivot[ALL], lo[ALL], hi[ALL];
-    uint64_t bad[ALL];
+    __attribute__((aligned(64))) LanesF64 to;
     size_t at = 0;
     const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
     const size_t used = lanes * channels;
-    memset(d, 0, used * sizeof *d);
-    memset(q, 0, used * sizeof *q);
+    memset(to.d, 0, used * sizeof *to.d);
+    memset(to.q, 0, used * sizeof *to.q);
+    memset(to.bad, 0, used * sizeof *to.bad);
     for (size_t j = 0; j < used; j++) {
-        const double first = j < channels ? x[j] : lo[j - channels];
-        pivot[j] = first + 0.0; /* +0 for -0 */
-        lo[j] = hi[j] = first;
-        bad[j] = 0;
+        const double first = j < channels ? x[j] : to.lo[j - channels];
+        to.pivot[j] = first + 0.0; /* +0 for -0 */
+        to.lo[j] = to.hi[j] = first;
     }
-    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
-        for (size_t j = 0; j < block; j++) {
-            double sum = d[j], square = q[j], low = lo[j], high = hi[j];
-            uint64_t any = bad[j];
-            for (size_t k = 0; k < TURN_BLOCKS; k++) {
-                const double v = x[at + k * block + j], t = v - pivot[j];
-                sum += t;
-                square += t * t;
-                low = v < low ? v : low;
-                high = v > high ? v : high;
-                any |= is_bad_f64(v, has_nodata, nodata);
-            }
-            d[j] = sum;
-            q[j] = square;
-            lo[j] = low;
-            hi[j] = high;
-            bad[j] = any;
-        }
-    }
-    for (; at < n; at += block) {
-        const size_t m = least(block, n - at);
-        for (size_t j = 0; j < m; j++) {
-            const double v = x[at + j], t = v - pivot[j];
-            d[j] += t;
-            q[j] += t * t;
-            lo[j] = v < lo[j] ? v : lo[j];
-            hi[j] = v > hi[j] ? v : hi[j];
-            bad[j] |= is_bad_f64(v, has_nodata, nodata);
-        }
-    }
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block)
+        turn_f64(x + at, block, block, TURN_BLOCKS, has_nodata, nodata, &to);
+    for (; at < n; at += block)
+        turn_f64(x + at, least(block, n - at), block, 1, has_nodata, nodata, &to);
     uint64_t any = 0;
     for (size_t j = 0; j < used; j++)
-        any |= bad[j];
+        any |= to.bad[j];
     if (any)
         return false;
     for (size_t h = used / 2; h >= channels; h /= 2) {
         for (size_t j = 0; j < h; j++) {
-            lo[j] = lo[j + h] < lo[j] ? lo[j + h] : lo[j];
-            hi[j] = hi[j + h] > hi[j] ? hi[j + h] : hi[j];
+            to.lo[j] = to.lo[j + h] < to.lo[j] ? to.lo[j + h] : to.lo[j];
+            to.hi[j] = to.hi[j + h] > to.hi[j] ? to.hi[j + h] : to.hi[j];
         }
     }
-    fold(d, channels, lanes);
-    fold(q, channels, lanes);
+    fold(to.d, channels, lanes);
+    fold(to.q, channels, lanes);
     for (unsigned c = 0; c < channels; c++) {
         uint64_t low, high;
-        memcpy(&low, &lo[c], sizeof low);
-        memcpy(&high, &hi[c], sizeof high);
+        memcpy(&low, &to.lo[c], sizeof low);
+        memcpy(&high, &to.hi[c], sizeof high);
         out[c].min = key64(IMGSTAT_F64, low);
         out[c].max = key64(IMGSTAT_F64, high);
-        out[c].pivot = pivot[c];
-        out[c].d = d[c];
-        out[c].q = q[c];
+        out[c].pivot = to.pivot[c];
+        out[c].d = to.d[c];
+        out[c].q = to.q[c];
     }
     return true;
 }

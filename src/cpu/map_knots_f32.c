@@ -6,39 +6,25 @@
 #include "transfer/knot_table.h"
 
 /* The output of a block's sample; 0 of the way at a knot. */
-FORCE_INLINE double knot_value(const OutputClamp *clamp, const KnotBlock *block, size_t i)
+FORCE_INLINE double knot_value(const KnotBlock *block, size_t i, double lo, double hi)
 {
     const double a = (double)block->left[i], at = (double)block->at[i];
     const double part = map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a);
-    return clamp_value(clamp, map_add(at, map_mul(map_sub((double)block->before[i], at), part)));
+    return clamp_value(map_add(at, map_mul(map_sub((double)block->before[i], at), part)), lo, hi);
 }
 
 /* `step` is a constant where this is inlined. */
-FORCE_INLINE void map_floats(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,
-                             unsigned char *to)
-{
-    const OutputClamp clamp = table->clamp;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t raw = block->raw[i];
-        const uint32_t made =
-            clamp_output(&clamp, raw, value_of_raw(raw), knot_value(&clamp, block, i));
-        memcpy(to + i * step * sizeof made, &made, sizeof made);
-    }
-}
-
-/* To other types. */
 FORCE_INLINE void map_values(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,
                              unsigned char *to)
 {
     const Map *const map = table->map;
-    const OutputClamp clamp = table->clamp;
-    const double nodata = table->nodata;
+    const double nodata = table->nodata, lo = table->lo, hi = table->hi;
     const size_t bytes = sample_bits(table->output.sample) / 8;
     double y[KNOT_BLOCK];
     uint32_t passthrough = 0;
     for (size_t i = 0; i < n; i++) {
         passthrough |= value_is_passthrough((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
-        y[i] = knot_value(&clamp, block, i);
+        y[i] = knot_value(block, i, lo, hi);
     }
     store_block(table->output, y, n, to, step);
     for (size_t i = 0; passthrough && i < n; i++)
@@ -50,10 +36,8 @@ FORCE_INLINE void map_values(const KnotTable *table, const KnotBlock *block, siz
 void ISA(map_knots_f32)(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,
                         unsigned char *to)
 {
-    if (table->output.sample != IMGSTAT_F32)
-        map_values(table, block, step, n, to);
-    else if (step == 1)
-        map_floats(table, block, 1, n, to);
+    if (step == 1)
+        map_values(table, block, 1, n, to);
     else
-        map_floats(table, block, step, n, to);
+        map_values(table, block, step, n, to);
 }

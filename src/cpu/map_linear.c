@@ -4,23 +4,6 @@
 #include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
 
-/* ---- 32-bit floats to such ------------------------------------------------------------------- */
-
-/* `step` and `fused` are constants where this is inlined. */
-FORCE_INLINE void map_floats(const Line *line, bool fused, const unsigned char *from, size_t step,
-                             size_t n, unsigned char *to)
-{
-    const Line l = *line;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t raw;
-        memcpy(&raw, from + i * step * sizeof raw, sizeof raw);
-        const float x = value_of_raw(raw);
-        const uint32_t made =
-            clamp_output(&l.clamp, raw, x, line_value(&l, IMGSTAT_F32, fused, (double)x));
-        memcpy(to + i * step * sizeof made, &made, sizeof made);
-    }
-}
-
 /* ---- Any types, by blocks of doubles --------------------------------------------------------- */
 
 /* What maps a block. */
@@ -90,29 +73,6 @@ FORCE_INLINE void map_blocks(const Plan *plan, const unsigned char *from, size_t
     }
 }
 
-/* ---- By the processor's instructions --------------------------------------------------------- */
-
-FORCE_INLINE void map_all(const Plan *plan, const unsigned char *from, size_t step, size_t n,
-                          unsigned char *to)
-{
-    const bool floats = plan->is_line && is_float_map(plan->map);
-    if (floats && HAS_FMA && plan->line.inverse != 0.0)
-        map_floats(&plan->line, true, from, step, n, to);
-    else if (floats)
-        map_floats(&plan->line, false, from, step, n, to);
-    else
-        map_blocks(plan, from, step, n, to);
-}
-
-FORCE_INLINE void map_steps(const Plan *plan, const unsigned char *from, size_t step, size_t n,
-                            unsigned char *to)
-{
-    if (step == 1)
-        map_all(plan, from, 1, n, to);
-    else
-        map_all(plan, from, step, n, to);
-}
-
 bool ISA(map_linear)(const Map *map, const unsigned char *from, size_t step, size_t n,
                      unsigned char *to)
 {
@@ -121,6 +81,9 @@ bool ISA(map_linear)(const Map *map, const unsigned char *from, size_t step, siz
     if (!plan.is_line && !(HAS_FMA && ratio_of(map, &plan.ratio)))
         return false;
     plan.output = output_type_of(&map->to);
-    map_steps(&plan, from, step, n, to);
+    if (step == 1)
+        map_blocks(&plan, from, 1, n, to);
+    else
+        map_blocks(&plan, from, step, n, to);
     return true;
 }

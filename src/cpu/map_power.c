@@ -22,12 +22,12 @@ enum {
 typedef struct Power {
     const Map *map;
     OutputType output;
-    OutputClamp clamp; /* its lo and hi */
-    double nodata;     /* that stays; NaN: none */
-    double black, span, exponent, lo, width;
-    double least, most; /* units: below all of 32 bits that are above 0, which begin at
-                           2^-149 / 2^129; 1 */
-    double least_exact; /* units whose powers map_powers can find, beside `least` */
+    double nodata; /* that stays; NaN: none */
+    double black, span, exponent;
+    double lo, hi, width; /* of the output range */
+    double least, most;   /* units: below all of 32 bits that are above 0, which begin at
+                             2^-149 / 2^129; 1 */
+    double least_exact;   /* units whose powers map_powers can find, beside `least` */
     double least_log;
     double slack; /* twice what is lost where lo is added */
 } Power;
@@ -47,7 +47,6 @@ static Power power_of(const Map *map)
 {
     Power p = {.map = map,
                .output = output_type_of(&map->to),
-               .clamp = output_clamp_of(map),
                .nodata = nodata_of(map),
                .black = map_value(map->from, map->black),
                .exponent = map->factor,
@@ -56,8 +55,9 @@ static Power power_of(const Map *map)
                .least_log = least_log};
     p.least_exact = exp2(-900.0 / p.exponent);
     p.span = map_sub(map_value(map->from, map->white), p.black);
-    p.lo = p.clamp.lo;
-    p.width = map_sub(p.clamp.hi, p.lo);
+    p.lo = map->to.lo;
+    p.hi = map->to.hi;
+    p.width = map_sub(p.hi, p.lo);
     p.slack = fabs(p.lo) * 0x1p-51;
     return p;
 }
@@ -154,8 +154,8 @@ FORCE_INLINE void find_outputs(const Power *p, bool to_float, Powers *s)
          * map_power (2^-47 for logarithms that count); all of that more than twice. */
         const double part = power * p->width, value = part + p->lo;
         const double bound = multiply_add(part, multiply_add(y, -0x1p-42, 0x1p-39), p->slack);
-        const double below = clamp_value(&p->clamp, value - bound);
-        const double beyond = clamp_value(&p->clamp, value + bound);
+        const double below = clamp_value(value - bound, p->lo, p->hi);
+        const double beyond = clamp_value(value + bound, p->lo, p->hi);
         const double least = to_float ? (double)(float)below : rint(below);
         const double most = to_float ? (double)(float)beyond : rint(beyond);
         s->y[i] = most;
@@ -203,9 +203,9 @@ FORCE_INLINE void find_exactly(const Power *p, size_t n, Powers *s)
         const size_t i = at[k];
         if (!together || s->open[i] & TINY)
             power[k] = map_power(map_sub(s->x[i], p->black) / p->span, p->exponent);
-        double y = clamp_value(&p->clamp, map_add(map_mul(power[k], p->width), p->lo));
-        y = power[k] < 1.0 ? y : p->clamp.hi;
-        s->y[i] = power[k] > 0.0 && s->above[i] > 0.0 ? y : p->clamp.lo;
+        double y = clamp_value(map_add(map_mul(power[k], p->width), p->lo), p->lo, p->hi);
+        y = power[k] < 1.0 ? y : p->hi;
+        s->y[i] = power[k] > 0.0 && s->above[i] > 0.0 ? y : p->lo;
     }
 }
 

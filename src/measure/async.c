@@ -93,15 +93,13 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
                                      const ImgstatMeasure *how, ImgstatRecord **out,
                                      ImgstatError *err)
 {
-    static const ImgstatMeasure nothing_more = {0};
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(pending && out, __func__, err));
     const DeviceRecord *from = &pending->record;
     const DeviceOps *const ops = pending->device->ops;
     Record *record = NULL;
-    if (!how)
-        how = &nothing_more;
+    how = how ? how : &result_least;
     IMGSTAT_TRY(result_check(how, err));
     if (how->region.width > 0 || how->region.height > 0)
         return error_set(err, IMGSTAT_ERR_ARG,

@@ -90,22 +90,38 @@ static ImgstatResult read_all(const Source *source, uint64_t memory, uint8_t **o
     return error_add_file(err, res, source->name);
 }
 
-ImgstatResult imgstat_dataset_load(const char *path, uint64_t memory, ImgstatDataset **out,
-                                   ImgstatError *err)
+static ImgstatResult load(const char *path, bool sparse, uint64_t memory, ImgstatDataset **out,
+                          ImgstatError *err)
 {
     const uint64_t most = memory ? memory : RECORD_MEMORY;
     Source *source = NULL;
     uint8_t *bytes = NULL;
-    if (out)
-        *out = NULL;
-    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
     IMGSTAT_TRY(source_open_of(path, check_begin, NULL, &source, err));
     ImgstatResult res = read_all(source, most, &bytes, err);
     if (res == IMGSTAT_OK)
-        res =
-            imgstat_dataset_from_bytes(source->name, bytes, (size_t)source->bytes, most, out, err);
+        res = dataset_read(source->name, bytes, (size_t)source->bytes, sparse, most, out, err);
     free(bytes);
     source_close(source);
+    return res;
+}
+
+ImgstatResult imgstat_dataset_load(const char *path, uint64_t memory, ImgstatDataset **out,
+                                   ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    return load(path, false, memory, out, err);
+}
+
+ImgstatResult imgstat_dataset_merge_file(ImgstatDataset *into, const char *path, uint64_t memory,
+                                         ImgstatError *err)
+{
+    ImgstatDataset *from = NULL;
+    IMGSTAT_TRY(error_if_null(into && path, __func__, err));
+    IMGSTAT_TRY(load(path, true, memory, &from, err));
+    const ImgstatResult res = imgstat_dataset_merge(into, from, err);
+    imgstat_dataset_destroy(from);
     return res;
 }
 

@@ -41,7 +41,7 @@ typedef struct Plan {
     bool open;   /* the last item is a gather that the next bin continues */
 } Plan;
 
-static ImgstatResult changed(ImgstatError *err)
+ImgstatResult pixels_changed(ImgstatError *err)
 {
     return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
 }
@@ -118,13 +118,13 @@ static ImgstatResult feed(Walk *walk, const Plan *plan, ImgstatError *err)
             for (size_t k = 0; k < DIGIT_BINS; k++)
                 total += digit->bins[k];
             if (total != item->expected)
-                return changed(err);
+                return pixels_changed(err);
             IMGSTAT_TRY(
                 walk_bins(walk, digit->bins, 0, DIGIT_BINS, digit->prefix, digit->shift, err));
         } else {
             const KeyGather *const gather = &plan->gather[item->index];
             if (gather->n != item->expected)
-                return changed(err);
+                return pixels_changed(err);
             walk->stream->keys(walk->stream->context, gather->keys, walk->spare, gather->n,
                                gather->hi, walk->pool);
         }

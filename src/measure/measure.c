@@ -43,13 +43,11 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
                                     const ImgstatMeasure *how, ImgstatRecord **out,
                                     ImgstatError *err)
 {
-    static const ImgstatMeasure nothing_more = {0};
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(device && image && out, __func__, err));
     IMGSTAT_TRY(image_check_mask(image, err));
-    if (!how)
-        how = &nothing_more;
+    how = how ? how : &result_least;
     IMGSTAT_TRY(result_check(how, err));
     PageReader reader;
     page_reader_of_image(device, image, &reader);
@@ -338,14 +336,12 @@ ImgstatResult imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, co
                                     uint32_t n, const ImgstatMeasure *how, ImgstatRecord **out,
                                     ImgstatError *err)
 {
-    static const ImgstatMeasure nothing_more = {0};
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(device && file && pages && out, __func__, err));
     if (n == 0)
         return error_set(err, IMGSTAT_ERR_ARG, "no pages to measure");
-    if (!how)
-        how = &nothing_more;
+    how = how ? how : &result_least;
     IMGSTAT_TRY(result_check(how, err));
     const Decoder *const decoder = file->decoder;
     const char *const name = decoder->source->name;

@@ -61,12 +61,6 @@ ImgstatResult page_reader_set_region(PageReader *reader, const ImgstatRegion *re
 /* Makes a plane the one that is read next. The first time, planes come in ascending order. */
 void page_reader_set_plane(PageReader *reader, uint16_t plane);
 
-/* Returns the channels of the page. */
-static inline uint16_t page_reader_channels(const PageReader *reader)
-{
-    return reader->planes > 1 ? reader->planes : reader->page.channels;
-}
-
 /* Calls use for every row of the plane once, in order, band by band; ends at the first error.
  * Warnings come from the calling thread. The device may still be reading the last band afterwards.
  */

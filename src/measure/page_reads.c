@@ -87,7 +87,7 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
 {
     const ImagePro *const page = &reader->page;
     const bool luma = view.channels == VIEW_LUMA;
-    const uint16_t channels = luma ? 1 : page_reader_channels(reader);
+    const uint16_t channels = luma ? 1 : reader->planes > 1 ? reader->planes : page->channels;
     Record *record = NULL;
     *out = NULL;
     IMGSTAT_TRY(record_check_bytes(page->sample, channels, parts, err));

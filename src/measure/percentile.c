@@ -4,6 +4,8 @@
  * known. */
 #include "measure/percentile.h"
 
+#include "measure/key_stream.h"
+
 #include <stdlib.h>
 
 enum { DIGIT_BITS = 16, DIGIT_BINS = 65536 };
@@ -18,11 +20,6 @@ static size_t find_rank(const uint64_t *bins, size_t n, uint64_t *rank)
         *rank -= bins[k];
     }
     return n;
-}
-
-static ImgstatResult changed(ImgstatError *err)
-{
-    return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
 }
 
 ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *search,
@@ -109,7 +106,7 @@ ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *
             total += bins[k];
         const size_t digit = find_rank(bins, DIGIT_BINS, &stat->rank);
         if (digit == DIGIT_BINS || total != stat->within)
-            return changed(err);
+            return pixels_changed(err);
         stat->within = bins[digit];
         stat->key = stat->key << DIGIT_BITS | digit;
         stat->shift = (uint8_t)(stat->shift - DIGIT_BITS);

@@ -12,7 +12,7 @@ static ImgstatResult add_runs(Device *device, RankBuilder *builder, RankKnot *ru
     uint64_t taken;
     IMGSTAT_TRY(device->ops->sort_end(device, &taken, runs, err));
     if (taken != builder->table.n)
-        return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
+        return pixels_changed(err);
     for (size_t j = 0; j <= RANK_STEPS; j++)
         if (runs[j].upto > builder->seen) /* not the one before */
             rank_builder_add_run(builder, &runs[j]);

@@ -2,8 +2,9 @@
 /* read_ahead.c: one thread fills slots of the buffer in turn, the caller empties them. */
 #include "measure/read_ahead.h"
 
+#include "base/thread_pool.h"
+
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,21 +105,16 @@ static void *reader_main(void *context)
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
 static bool start_thread(ReadAhead *ahead)
 {
     Warnings *const warnings = &ahead->decoder->warnings;
-    sigset_t all, before;
     ahead->warn = warnings->warn;
     ahead->warn_context = warnings->context;
     if (ahead->warn) {
         warnings->warn = keep_sentence;
         warnings->context = ahead;
     }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = pthread_create(&ahead->thread, NULL, reader_main, ahead) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const bool started = thread_start(&ahead->thread, reader_main, ahead);
     if (!started) {
         warnings->warn = ahead->warn;
         warnings->context = ahead->warn_context;

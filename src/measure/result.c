@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+const ImgstatMeasure result_least = {0};
+
 ImgstatResult result_check(const ImgstatMeasure *how, ImgstatError *err)
 {
     if (how->n_percentiles && !how->percentiles)
@@ -317,10 +319,8 @@ ImgstatResult result_of_image(Record *record, uint8_t bits, const ImgstatMeasure
 ImgstatResult imgstat_record_compute(ImgstatRecord *record, const ImgstatMeasure *how,
                                      ImgstatError *err)
 {
-    static const ImgstatMeasure nothing_more = {0};
     IMGSTAT_TRY(error_if_null(record != NULL, __func__, err));
-    if (!how)
-        how = &nothing_more;
+    how = how ? how : &result_least;
     IMGSTAT_TRY(result_check(how, err));
     const char *const sample = imgstat_sample_name(record->kind->sample);
     if (!kind_has_region(record->kind, &how->region))

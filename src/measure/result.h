@@ -6,6 +6,9 @@
 #include "device/read_request.h"
 #include "record/image_record.h"
 
+/* The request that NULL stands for in public functions: what every record has. */
+extern const ImgstatMeasure result_least;
+
 /* Fails with IMGSTAT_ERR_ARG for a request that makes no sense, before anything is read. */
 ImgstatResult result_check(const ImgstatMeasure *how, ImgstatError *err);
 

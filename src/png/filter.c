@@ -43,8 +43,8 @@ static inline void filter_bytes(unsigned filter, const uint8_t *restrict row,
     }
 }
 
-static void apply_portable(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n,
-                           size_t step, uint8_t *to)
+static void apply(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                  uint8_t *to)
 {
     switch (filter) {
     case 1:
@@ -63,6 +63,8 @@ static void apply_portable(unsigned filter, const uint8_t *row, const uint8_t *a
         memcpy(to, row, n);
     }
 }
+
+/* ---- What a filter costs ---- */
 
 static uint64_t magnitude(uint8_t byte)
 {
@@ -83,8 +85,6 @@ static void add_costs(const uint8_t *row, const uint8_t *above, size_t first, si
         cost[4] += magnitude((uint8_t)(row[i] - paeth(left, up, corner)));
     }
 }
-
-/* ---- Filters, AVX2 ---- */
 
 #if defined(__AVX2__)
 
@@ -129,8 +129,8 @@ FORCE_INLINE __m256i add_magnitudes(__m256i sum, __m256i v)
 }
 
 /* Adds the magnitudes of the bytes at i that `counted` has ones for. */
-FORCE_INLINE void add_costs_avx2(const uint8_t *row, const uint8_t *above, size_t i, size_t step,
-                                 __m256i counted, __m256i sum[PNG_FILTERS])
+FORCE_INLINE void add_vector_costs(const uint8_t *row, const uint8_t *above, size_t i, size_t step,
+                                   __m256i counted, __m256i sum[PNG_FILTERS])
 {
     const __m256i v = load(row + i), left = load(row + i - step), up = load(above + i);
     const __m256i guess[PNG_FILTERS] = {_mm256_setzero_si256(), left, up, average_avx2(left, up),
@@ -139,8 +139,8 @@ FORCE_INLINE void add_costs_avx2(const uint8_t *row, const uint8_t *above, size_
         sum[f] = add_magnitudes(sum[f], _mm256_and_si256(_mm256_sub_epi8(v, guess[f]), counted));
 }
 
-static void costs_avx2(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
-                       uint64_t cost[PNG_FILTERS])
+static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                  uint64_t cost[PNG_FILTERS])
 {
     uint8_t last_bytes[2 * VECTOR]; /* from k on, a vector that leaves out its first VECTOR - k */
     __m256i sum[PNG_FILTERS];
@@ -156,8 +156,8 @@ static void costs_avx2(const uint8_t *row, const uint8_t *above, size_t n, size_
     for (size_t f = 0; f < PNG_FILTERS; f++)
         sum[f] = _mm256_setzero_si256();
     for (; n - i >= VECTOR; i += VECTOR)
-        add_costs_avx2(row, above, i, step, _mm256_set1_epi8(-1), sum);
-    add_costs_avx2(row, above, n - VECTOR, step, load(last_bytes + (n - i)), sum);
+        add_vector_costs(row, above, i, step, _mm256_set1_epi8(-1), sum);
+    add_vector_costs(row, above, n - VECTOR, step, load(last_bytes + (n - i)), sum);
     for (size_t f = 0; f < PNG_FILTERS; f++) {
         uint64_t part[4];
         memcpy(part, &sum[f], sizeof part);
@@ -165,40 +165,18 @@ static void costs_avx2(const uint8_t *row, const uint8_t *above, size_t n, size_
     }
 }
 
-static void apply_avx2(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n,
-                       size_t step, uint8_t *to)
-{
-    size_t i = step;
-    if (filter < 3 || n < step + VECTOR) { /* the others are fast as they are */
-        apply_portable(filter, row, above, n, step, to);
-        return;
-    }
-    apply_portable(filter, row, above, step, step, to);
-    for (; n - i >= VECTOR; i += VECTOR) {
-        const __m256i left = load(row + i - step), up = load(above + i);
-        const __m256i guess =
-            filter == 3 ? average_avx2(left, up) : paeth_avx2(left, up, load(above + i - step));
-        _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm256_sub_epi8(load(row + i), guess));
-    }
-    for (; i < n; i++)
-        to[i] = (uint8_t)(row[i] - (filter == 3 ? (uint8_t)((row[i - step] + above[i]) / 2)
-                                                : paeth(row[i - step], above[i], above[i - step])));
-}
-
-const PngFilters ISA(png_filters) = {.costs = costs_avx2, .apply = apply_avx2};
-
 #else
 
-static void costs_portable(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
-                           uint64_t cost[PNG_FILTERS])
+static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                  uint64_t cost[PNG_FILTERS])
 {
     memset(cost, 0, PNG_FILTERS * sizeof *cost);
     add_costs(row, above, 0, n, step, cost);
 }
 
-const PngFilters ISA(png_filters) = {.costs = costs_portable, .apply = apply_portable};
-
 #endif
+
+const PngFilters ISA(png_filters) = {.costs = costs, .apply = apply};
 
 /* ---- Undone: plain loops, and a vector per pixel where pixels have several bytes ---- */
 

@@ -3,11 +3,11 @@
 #define _GNU_SOURCE
 #include "png/idat_reader.h"
 #include "base/compiler.h"
+#include "base/thread_pool.h"
 #include "codec/inflate.h"
 #include "png/chunks.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,17 +185,12 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* The thread handles no signals: they are the program's. */
 static bool start_thread(PngStream *stream)
 {
-    sigset_t all, before;
     if (pthread_mutex_init(&stream->lock, NULL) != 0)
         return false;
     pthread_cond_init(&stream->changed, NULL); /* cannot fail with default attributes on Linux */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = pthread_create(&stream->thread, NULL, thread_main, stream) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const bool started = thread_start(&stream->thread, thread_main, stream);
     if (!started) {
         pthread_cond_destroy(&stream->changed);
         pthread_mutex_destroy(&stream->lock);

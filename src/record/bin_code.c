@@ -3,6 +3,7 @@
  * differences of neighbours, in blocks of so many bits a number as their largest takes. */
 #include "record/bin_code.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -129,25 +130,38 @@ void bins_put(ByteWriter *writer, const uint64_t *bins, size_t n)
 
 /* ---- Reading ---- */
 
+/* Bits of a stream. Bytes that are read ahead are handed back at its end. */
 typedef struct BitReader {
     ByteReader *reader;
-    uint64_t bits;
+    uint64_t bits; /* n of them, low ones first; higher bits may be those of bytes not yet read */
     unsigned n;
 } BitReader;
 
-static uint64_t get_bits(BitReader *from, unsigned n)
+/* Reads as many whole bytes as there is room for, if there are so many. */
+static void refill(BitReader *from)
 {
-    enum { MOST = 32 };
-    if (n > MOST) {
-        const uint64_t low = get_bits(from, MOST);
-        return low | get_bits(from, n - MOST) << MOST;
-    }
     ByteReader *const reader = from->reader;
-    for (; from->n < n; from->n += 8) {
-        if (reader->at < reader->end && !reader->failed)
-            from->bits |= (uint64_t)*reader->at++ << from->n;
-        else
-            reader->failed = true;
+    if (reader->end - reader->at >= 8) {
+        uint64_t word = 0;
+        for (unsigned i = 0; i < 8; i++)
+            word |= (uint64_t)reader->at[i] << (8 * i);
+        from->bits |= word << from->n;
+        reader->at += (63 - from->n) / 8;
+        from->n |= 56;
+        return;
+    }
+    for (; from->n <= 56 && reader->at < reader->end; from->n += 8)
+        from->bits |= (uint64_t)*reader->at++ << from->n;
+}
+
+/* n <= 56. */
+static uint64_t get_few_bits(BitReader *from, unsigned n)
+{
+    if (from->n < n)
+        refill(from);
+    if (from->n < n) {
+        from->reader->failed = true;
+        return 0;
     }
     const uint64_t value = from->bits & (((uint64_t)1 << n) - 1);
     from->bits >>= n;
@@ -155,97 +169,120 @@ static uint64_t get_bits(BitReader *from, unsigned n)
     return value;
 }
 
-typedef struct BlockReader {
-    BitReader bits;
-    uint64_t left;   /* numbers in the stream */
-    uint64_t before; /* the number before */
-    uint64_t block[BLOCK];
-    size_t in_block, at;
-    uint64_t empty; /* blocks of zeros to come */
-    bool after_run; /* such blocks were the last that was read: another run is an error */
-} BlockReader;
+static uint64_t get_bits(BitReader *from, unsigned n)
+{
+    enum { MOST = 32 };
+    if (n <= MOST)
+        return get_few_bits(from, n);
+    const uint64_t low = get_few_bits(from, MOST);
+    return low | get_few_bits(from, n - MOST) << MOST;
+}
 
-static void get_run(BlockReader *from)
+/* Reads a block of numbers of `width` bits, not all of which have fewer. */
+static void get_block(BitReader *from, unsigned width, uint64_t *out, size_t n)
+{
+    enum { TOGETHER = 56 };
+    uint64_t all = 0;
+    if (width * n <= TOGETHER) {
+        uint64_t bits = get_few_bits(from, width * (unsigned)n);
+        for (size_t i = 0; i < n; i++, bits >>= width)
+            all |= out[i] = bits & (((uint64_t)1 << width) - 1);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            all |= out[i] = get_bits(from, width);
+    }
+    if (width_of(all) != width)
+        from->reader->failed = true;
+}
+
+/* Returns how many blocks of zeros there are, of `blocks` that are left. */
+static uint64_t get_run(BitReader *from, uint64_t blocks)
 {
     uint64_t run = 0, group;
     unsigned shift = 0;
     do {
-        group = get_bits(&from->bits, RUN_BITS + 1);
+        group = get_bits(from, RUN_BITS + 1);
         run |= (group & ((1 << RUN_BITS) - 1)) << shift;
         shift += RUN_BITS;
     } while (group >> RUN_BITS && shift < 60);
-    if (group >> RUN_BITS || (group == 0 && shift > RUN_BITS) ||
-        run >= (from->left + BLOCK - 1) / BLOCK || from->after_run)
-        from->bits.reader->failed = true;
-    from->empty = run + 1;
-    from->after_run = true;
+    if (group >> RUN_BITS || (group == 0 && shift > RUN_BITS) || run >= blocks)
+        from->reader->failed = true;
+    return run + 1;
 }
 
-static void get_block(BlockReader *from)
+/* Ends a stream: what fills its last byte is 0. */
+static void close_stream(BitReader *from)
 {
-    from->at = 0;
-    from->in_block = from->left < BLOCK ? (size_t)from->left : BLOCK;
-    memset(from->block, 0, sizeof from->block);
-    if (from->empty == 0) {
-        const unsigned code = (unsigned)get_bits(&from->bits, WIDTH_BITS);
-        const unsigned width = code == WIDTH_64 ? 64 : code;
-        uint64_t all = 0;
-        if (code == 0)
-            get_run(from);
-        else
-            from->after_run = false;
-        for (size_t i = 0; code > 0 && i < from->in_block; i++)
-            all |= from->block[i] = get_bits(&from->bits, width);
-        if (width_of(all) != width)
-            from->bits.reader->failed = true;
+    if (from->reader->failed)
+        return;
+    from->reader->at -= from->n / 8;
+    if (from->bits & ((1u << from->n % 8) - 1))
+        from->reader->failed = true;
+}
+
+/* Reads a stream of n numbers. */
+static void get_stream(ByteReader *reader, uint64_t *out, size_t n)
+{
+    BitReader bits = {.reader = reader};
+    uint64_t number = 0;
+    bool after_run = false;
+    for (size_t i = 0, end; i < n && !reader->failed; i = end) {
+        const size_t blocks = (n - i + BLOCK - 1) / BLOCK;
+        const unsigned code = (unsigned)get_bits(&bits, WIDTH_BITS);
+        const uint64_t taken = code == 0 ? get_run(&bits, blocks) : 1;
+        end = taken < blocks ? i + (size_t)taken * BLOCK : n;
+        if (code > 0)
+            get_block(&bits, code == WIDTH_64 ? 64 : code, out + i, end - i);
+        else if (after_run)
+            reader->failed = true;
+        for (size_t k = i; k < end; k++)
+            out[k] = number += code > 0 ? unfold(out[k]) : 0;
+        after_run = code == 0;
     }
-    from->empty -= from->empty > 0;
+    close_stream(&bits);
 }
 
-static uint64_t get_from_stream(BlockReader *from)
+/* Makes bins of the gaps between them; false: a gap leads beyond n. */
+static bool bins_of_gaps(const uint64_t *gap, size_t present, size_t n, uint16_t *out)
 {
-    if (from->at == from->in_block)
-        get_block(from);
-    from->left--;
-    return from->before += unfold(from->block[from->at++]);
-}
-
-static void close_stream(BlockReader *from)
-{
-    if (from->bits.bits != 0) /* what fills the last byte */
-        from->bits.reader->failed = true;
-}
-
-BinRange bins_get(ByteReader *reader, uint64_t *bins, size_t n)
-{
-    const size_t present = get_varint_up_to(reader, n);
-    BlockReader gaps = {.bits = {.reader = reader}, .left = present};
-    BlockReader counts = gaps;
-    BinRange range = {0};
     size_t next = 0;
-    for (size_t i = 0; i < present && !reader->failed; i++) {
-        const uint64_t gap = get_from_stream(&gaps);
-        if (gap >= n - next) {
-            reader->failed = true;
-            return range;
-        }
-        next += (size_t)gap;
-        if (i == 0)
-            range.first = next;
-        else
-            bins[range.last] = next; /* until its count is read: where the next one is */
-        range.last = next++;
+    for (size_t i = 0; i < present; i++) {
+        if (gap[i] >= n - next)
+            return false;
+        next += (size_t)gap[i];
+        out[i] = (uint16_t)next++;
     }
-    close_stream(&gaps);
-    for (size_t i = 0, k = range.first; i < present && !reader->failed; i++) {
-        const size_t following = bins[k];
-        bins[k] = get_from_stream(&counts);
-        if (bins[k] == 0)
-            reader->failed = true;
-        if (__builtin_add_overflow(range.n, bins[k], &range.n))
-            range.n = UINT64_MAX;
-        k = following;
+    return true;
+}
+
+bool bins_get(ByteReader *reader, size_t n, SparseBins *out, BinRange *range)
+{
+    *range = (BinRange){0};
+    *out = (SparseBins){.n = get_varint_up_to(reader, n)};
+    if (out->n == 0)
+        return true;
+    out->count = malloc(out->n * (sizeof *out->count + sizeof *out->bin));
+    if (!out->count) {
+        out->n = 0;
+        return false;
     }
-    close_stream(&counts);
-    return range;
+    out->bin = (uint16_t *)(out->count + out->n);
+    get_stream(reader, out->count, out->n);
+    if (!reader->failed && !bins_of_gaps(out->count, out->n, n, out->bin))
+        reader->failed = true;
+    if (!reader->failed)
+        get_stream(reader, out->count, out->n);
+    for (size_t i = 0; i < out->n && !reader->failed; i++) {
+        if (out->count[i] == 0)
+            reader->failed = true;
+        if (__builtin_add_overflow(range->n, out->count[i], &range->n))
+            range->n = UINT64_MAX;
+    }
+    if (reader->failed) {
+        out->n = 0; /* some are not set */
+        return true;
+    }
+    range->first = out->bin[0];
+    range->last = out->bin[out->n - 1];
+    return true;
 }

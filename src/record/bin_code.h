@@ -4,6 +4,7 @@
 #define IMGSTAT_RECORD_BIN_CODE_H
 
 #include "record/byte_stream.h"
+#include "record/record.h"
 
 /* Writes bins [0, n). */
 void bins_put(ByteWriter *writer, const uint64_t *bins, size_t n);
@@ -14,7 +15,8 @@ typedef struct BinRange {
     size_t first, last; /* that are not empty, where n > 0 */
 } BinRange;
 
-/* Reads bins [0, n), all 0 so far. The reader fails for what bins_put does not write. */
-BinRange bins_get(ByteReader *reader, uint64_t *bins, size_t n);
+/* Reads bins [0, n), n <= 65536; free(out->count) frees them, whatever happens. The reader fails
+ * for what bins_put does not write. False: memory ran out. */
+bool bins_get(ByteReader *reader, size_t n, SparseBins *out, BinRange *range);
 
 #endif

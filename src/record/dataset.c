@@ -115,6 +115,7 @@ static DatasetEntry *find_or_insert(ImgstatDataset *dataset, ImgstatRecord *reco
         return NULL;
     }
     pthread_mutex_init(&entry->mutex, NULL);
+    record->in_dataset = true;
     dataset->entries[dataset->n++] = entry;
     dataset->sorted = dataset->n == 1;
     return entry;
@@ -170,10 +171,11 @@ ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, Img
     return IMGSTAT_OK;
 }
 
-ImgstatRecord *dataset_take_record(ImgstatDataset *dataset)
+ImgstatRecord *dataset_detach_record(ImgstatDataset *dataset)
 {
     DatasetEntry *const entry = dataset->entries[0];
     ImgstatRecord *const record = entry->record;
+    record->in_dataset = false;
     (void)tdelete(entry, &dataset->tree, compare_entries);
     entry->record = NULL;
     destroy_entry(entry);

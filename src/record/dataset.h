@@ -81,8 +81,8 @@ ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, Img
  * others in their order. */
 ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, ImgstatError *err);
 
-/* Takes the only record out of a data set, which has none then. */
-ImgstatRecord *dataset_take_record(ImgstatDataset *dataset);
+/* Hands over the only record of a data set, which has none then. */
+ImgstatRecord *dataset_detach_record(ImgstatDataset *dataset);
 
 /* Orders failures by name, code and message. */
 int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y);

@@ -117,10 +117,24 @@ static ImgstatResult check_kinds(const ImgstatDataset *into, const ImgstatDatase
     return IMGSTAT_OK;
 }
 
+static unsigned __int128 pages_of(const ImgstatDataset *dataset)
+{
+    unsigned __int128 pages = 0;
+    for (size_t i = 0; i < dataset->n; i++)
+        pages += dataset->entries[i]->record->pages;
+    return pages;
+}
+
 /* Checks every record of `from` that has one to merge with. */
 static ImgstatResult check_records(ImgstatDataset *into, const ImgstatDataset *from,
                                    ImgstatError *err)
 {
+    if ((unsigned __int128)into->files + from->files > RECORD_MOST_SAMPLES ||
+        pages_of(into) + pages_of(from) > RECORD_MOST_SAMPLES) {
+        const ImgstatResult res =
+            error_set(err, IMGSTAT_ERR_LIMIT, "more than 2^63 files or pages in one data set");
+        return from->source ? error_add_file(err, res, from->source->text) : res;
+    }
     for (size_t k = 0; k < from->n; k++) {
         const DatasetEntry *const entry = dataset_find(into, from->entries[k]);
         if (entry) {

@@ -103,7 +103,7 @@ ImgstatResult image_record_check(const ImgstatRecord *into, const ImgstatRecord 
                                  ImgstatError *err)
 {
     const Record *const a = into->record, *const b = from->record;
-    if (!a->bins != !b->bins)
+    if (!a->bins != (!b->bins && !b->sparse))
         return error_set(
             err, IMGSTAT_ERR_ARG,
             "one of the records of %s samples has no counts: it was not measured to be "
@@ -115,6 +115,9 @@ ImgstatResult image_record_check(const ImgstatRecord *into, const ImgstatRecord 
             !sums_fit(&x->fsum, &y->fsum) || !sums_fit(&x->fsum2, &y->fsum2))
             return error_set(err, IMGSTAT_ERR_LIMIT, "more than 2^63 samples in one record");
     }
+    if (into->files > RECORD_MOST_SAMPLES - from->files ||
+        into->pages > RECORD_MOST_SAMPLES - from->pages)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "more than 2^63 files or pages in one record");
     return IMGSTAT_OK;
 }
 
@@ -199,6 +202,9 @@ ImgstatResult imgstat_record_merge(ImgstatRecord *into, const ImgstatRecord *fro
                                    ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(into && from, __func__, err));
+    if (into->in_dataset)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the record is that of a data set, which merges with data sets alone");
     if (!kinds_fit(into->kind, from->kind)) {
         char of_from[KIND_WORDS], of_into[KIND_WORDS];
         kinds_differ(from->kind, into->kind, of_from, of_into);

@@ -9,7 +9,7 @@
 #include "record/record.h"
 #include "record/shared_text.h"
 
-/* Samples that a saved tally counts at most, as the sums of bins allow. */
+/* Samples that a tally counts at most, as the sums of bins allow, and files and pages. */
 #define RECORD_MOST_SAMPLES (UINT64_MAX / 2)
 
 static inline unsigned __int128 tally_samples(const Tally *tally)
@@ -57,6 +57,7 @@ struct ImgstatRecord {
     ChannelResult *channel; /* one a channel; NULL: nothing is computed */
     bool has_histogram;
     size_t n_percentiles;
+    bool in_dataset; /* its place there depends on its group and kind */
 };
 
 /* An image that positions are in. */

@@ -140,6 +140,32 @@ bool kinds_fit(const ImgstatKind *a, const ImgstatKind *b)
            compare_rules(a, b) == 0;
 }
 
+bool kind_is_of(const ImgstatKind *kind, const ImgstatKind *image)
+{
+    const uint8_t bits = image->bits ? image->bits : (uint8_t)sample_bits(image->sample);
+    const char *const photometric = text_or_empty(image->photometric);
+    if (kind->sample != image->sample || kind->bits != bits || kind->channels != image->channels)
+        return false;
+    if (kind_is_bare(kind) || (!*photometric && image->alpha < 0))
+        return true;
+    bool same = kind->alpha == image->alpha && strcmp(kind->photometric, photometric) == 0;
+    for (uint16_t c = 0; same && image->names && c < kind->channels; c++)
+        same = strcmp(kind->names[c], name_of(image, c)) == 0;
+    return same;
+}
+
+void kind_describe(const ImgstatKind *kind, char text[KIND_WORDS])
+{
+    const unsigned width = sample_bits(kind->sample), bits = kind->bits ? kind->bits : width;
+    const char *const photometric = text_or_empty(kind->photometric);
+    char depth[32] = "";
+    if (bits != width)
+        snprintf(depth, sizeof depth, " of %u bits", bits);
+    snprintf(text, KIND_WORDS, "%.60s%s%s images%s with %u channel%s%s", photometric,
+             *photometric ? " " : "", imgstat_sample_name(kind->sample), depth, kind->channels,
+             kind->channels == 1 ? "" : "s", kind->alpha >= 0 ? ", one of them alpha" : "");
+}
+
 bool kind_has_region(const ImgstatKind *kind, const ImgstatRegion *asked)
 {
     const ImgstatRegion *const has = &kind->region;

@@ -22,10 +22,17 @@ bool kind_is_bare(const ImgstatKind *kind);
  */
 bool kinds_fit(const ImgstatKind *a, const ImgstatKind *b);
 
-/* Whether a region that is asked for is that of a kind, or none. */
-bool kind_has_region(const ImgstatKind *kind, const ImgstatRegion *asked);
+/* Whether a copy is the kind of an image. Of that the pixels and colours count, not the rules of
+ * reading; bare ones have any colours, and names that are NULL are any. */
+bool kind_is_of(const ImgstatKind *kind, const ImgstatKind *image);
 
 enum { KIND_WORDS = 160 };
+
+/* Describes the images of a kind: "rgb u8 images with 3 channels". */
+void kind_describe(const ImgstatKind *kind, char text[KIND_WORDS]);
+
+/* Whether a region that is asked for is that of a kind, or none. */
+bool kind_has_region(const ImgstatKind *kind, const ImgstatRegion *asked);
 
 /* Says what each of two kinds has that the other has not, such as "u8" and "u16". */
 void kinds_differ(const ImgstatKind *a, const ImgstatKind *b, char of_a[KIND_WORDS],

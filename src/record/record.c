@@ -38,10 +38,35 @@ ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t c
     return IMGSTAT_OK;
 }
 
+ImgstatResult record_create_sparse(ImgstatSample sample, uint16_t channels, Record **out,
+                                   ImgstatError *err)
+{
+    *out = NULL;
+    Record *const record = calloc(1, sizeof *record);
+    Tally *const tally = buffer_cache_acquire_zeroed(NULL, channels, sizeof *tally);
+    SparseBins *const sparse = calloc(channels, sizeof *sparse);
+    if (!record || !tally || !sparse) {
+        free(record);
+        buffer_cache_release(tally);
+        free(sparse);
+        return error_memory(err, channels * sizeof *tally, "statistics");
+    }
+    *record = (Record){.sample = sample,
+                       .channels = channels,
+                       .parts = RECORD_BINS,
+                       .tally = tally,
+                       .sparse = sparse};
+    *out = record;
+    return IMGSTAT_OK;
+}
+
 void record_destroy(Record *record)
 {
     if (!record)
         return;
+    for (uint16_t c = 0; record->sparse && c < record->channels; c++)
+        free(record->sparse[c].count);
+    free(record->sparse);
     buffer_cache_release(record->tally); /* and the bins behind it */
     free(record);
 }
@@ -110,13 +135,21 @@ void tally_merge(Tally *into, const Tally *from)
     merge_sums(into, from);
 }
 
+static void merge_sparse(uint64_t *into, const SparseBins *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        into[from->bin[i]] += from->count[i];
+}
+
 void record_merge_channel(Record *into, const Record *from, uint16_t channel)
 {
     const ImgstatSample sample = into->sample;
     const Tally *const tally = &from->tally[channel];
     const size_t first = (size_t)channel * sample_record_bins(sample);
     const unsigned shift = sample_bin_shift(sample);
-    if (into->bins && tally->n > 0)
+    if (from->sparse)
+        merge_sparse(into->bins + first, &from->sparse[channel]);
+    else if (into->bins && tally->n > 0)
         for (size_t k = first + (tally->min_key >> shift); k <= first + (tally->max_key >> shift);
              k++)
             into->bins[k] += from->bins[k];

@@ -57,13 +57,21 @@ static inline size_t record_bytes(ImgstatSample sample, uint16_t channels, unsig
     return channels * (sizeof(Tally) + bins * sizeof(uint64_t));
 }
 
+/* The bins of a channel that are not empty, in ascending order. */
+typedef struct SparseBins {
+    uint64_t *count; /* n of them; owned, and with them what `bin` points to */
+    uint16_t *bin;
+    size_t n;
+} SparseBins;
+
 /* A record on the host, in the layout that a device uses. */
 typedef struct Record {
     ImgstatSample sample;
     uint16_t channels;
     unsigned parts;
-    Tally *tally;   /* channels */
-    uint64_t *bins; /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
+    Tally *tally;       /* channels */
+    uint64_t *bins;     /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
+    SparseBins *sparse; /* NULL, or channels of them in the place of `bins`: for merging alone */
 } Record;
 
 /* Fails with IMGSTAT_ERR_LIMIT where a record needs more counters than are allowed. */
@@ -72,10 +80,13 @@ ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsign
 /* cache: where its counters come from; may go before the record does. */
 ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err);
+/* Creates a record that has room for tallies, and sparse bins that are all empty. */
+ImgstatResult record_create_sparse(ImgstatSample sample, uint16_t channels, Record **out,
+                                   ImgstatError *err);
 void record_destroy(Record *record);
 /* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
 void record_merge(Record *into, const Record *from);
-/* Merges one channel of finalized records. */
+/* Merges one channel of finalized records; into has no sparse bins. */
 void record_merge_channel(Record *into, const Record *from, uint16_t channel);
 void tally_merge(Tally *into, const Tally *from);
 /* Normalizes `from`, and adds it. */

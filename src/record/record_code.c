@@ -4,6 +4,7 @@
 
 #include "record/bin_code.h"
 #include "record/kind.h"
+#include "record/tally_check.h"
 
 #include <stdlib.h>
 
@@ -104,7 +105,7 @@ static ImgstatResult get_kind(ByteReader *reader, ImgstatKind *kind, char ***tex
     if (reader->failed || kind->bits == 0 ||
         image_check_kind(kind->channels, kind->sample, kind->bits, NULL) != IMGSTAT_OK ||
         kind->channels > reader->end - reader->at)
-        return record_damaged(err, "it says of no images what they are");
+        return record_damaged(err, "the kind of its images is wrong");
     *texts = calloc(kind->channels + (size_t)1, sizeof **texts);
     if (!*texts)
         return error_memory(err, kind->channels * sizeof **texts, "a record");
@@ -115,8 +116,7 @@ static ImgstatResult get_kind(ByteReader *reader, ImgstatKind *kind, char ***tex
     kind->photometric = **texts;
     kind->names = (const char *const *)(*texts + 1);
     get_rules(reader, kind, bins);
-    return reader->failed ? record_damaged(err, "it says of no images how they were read")
-                          : IMGSTAT_OK;
+    return reader->failed ? record_damaged(err, "the rules of reading are wrong") : IMGSTAT_OK;
 }
 
 static void free_texts(char **texts, size_t n)
@@ -188,7 +188,7 @@ static ImgstatResult get_names(ByteReader *reader, uint16_t channels, Names *out
     }
     if (memory)
         return error_memory(err, n * sizeof *out->name, "a record");
-    return reader->failed ? record_damaged(err, "its names of files are none") : IMGSTAT_OK;
+    return reader->failed ? record_damaged(err, "its names of files are wrong") : IMGSTAT_OK;
 }
 
 static void release_read_names(Names *names)
@@ -334,38 +334,38 @@ static void put_channel(ByteWriter *writer, const ImgstatRecord *record, const N
     put_place(writer, names, places->max_file, places->max_page, places->max_width, tally->max_at);
 }
 
-/* Whether a key is that of a sample that counts. */
-static bool is_finite(ImgstatSample sample, uint64_t key)
+/* Reads the bins of a channel into its record. False: memory ran out. */
+static bool get_bins(ByteReader *reader, Record *counts, uint16_t channel, BinRange *range)
 {
-    if (!sample_is_float(sample))
-        return key <= last_key(sample);
-    return key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false);
+    const size_t n = sample_record_bins(counts->sample);
+    SparseBins bins = {0};
+    const bool good = bins_get(reader, n, &bins, range);
+    if (counts->sparse) {
+        counts->sparse[channel] = bins;
+        return good;
+    }
+    uint64_t *const at = counts->bins + channel * n;
+    for (size_t i = 0; i < bins.n; i++)
+        at[bins.bin[i]] = bins.count[i];
+    free(bins.count);
+    return good;
 }
 
-static bool is_consistent(const Record *counts, const Tally *tally, const BinRange *range)
+/* Whether the bins that were read are those of the tally. */
+static bool has_range(const Record *counts, const Tally *tally, const BinRange *range)
 {
     const unsigned shift = sample_bin_shift(counts->sample);
-    if (tally_samples(tally) > RECORD_MOST_SAMPLES ||
-        (!sample_is_float(counts->sample) &&
-         (tally->nan > 0 || tally->pinf > 0 || tally->ninf > 0)))
-        return false;
-    if (tally->n == 0)
-        return range->n == 0;
-    if (tally->min_key > tally->max_key || !is_finite(counts->sample, tally->min_key) ||
-        !is_finite(counts->sample, tally->max_key))
-        return false;
-    return !counts->bins || (range->n == tally->n && tally->min_key >> shift == range->first &&
-                             tally->max_key >> shift == range->last);
+    return range->n == tally->n && (tally->n == 0 || (tally->min_key >> shift == range->first &&
+                                                      tally->max_key >> shift == range->last));
 }
 
-static void get_channel(ByteReader *reader, ImgstatRecord *record, Names *names, uint16_t channel)
+static ImgstatResult get_channel(ByteReader *reader, ImgstatRecord *record, Names *names,
+                                 uint16_t channel, ImgstatError *err)
 {
     Record *const counts = record->record;
     Tally *const tally = &counts->tally[channel];
     Places *const places = &record->places[channel];
-    const bool narrow = sample_is_narrow(counts->sample);
-    const size_t n_bins = sample_record_bins(counts->sample);
-    uint64_t *const bins = counts->bins ? counts->bins + channel * n_bins : NULL;
+    const bool narrow = sample_is_narrow(counts->sample), bins = counts->bins || counts->sparse;
     uint64_t *const outside[] = {&tally->nan, &tally->pinf, &tally->ninf, &tally->nodata,
                                  &tally->masked};
     BinRange range = {0};
@@ -373,10 +373,10 @@ static void get_channel(ByteReader *reader, ImgstatRecord *record, Names *names,
         *outside[i] = get_varint(reader);
     if (!narrow)
         tally->n = get_varint(reader);
-    if (bins)
-        range = bins_get(reader, bins, n_bins);
+    if (bins && !get_bins(reader, counts, channel, &range))
+        return error_memory(err, sample_record_bins(counts->sample), "a record");
     if (reader->failed)
-        return;
+        return IMGSTAT_OK;
     if (narrow) {
         tally->n = range.n;
         tally->min_key = range.first;
@@ -393,8 +393,9 @@ static void get_channel(ByteReader *reader, ImgstatRecord *record, Names *names,
         get_place(reader, names, &places->max_file, &places->max_page, &places->max_width,
                   &tally->max_at);
     }
-    if (!is_consistent(counts, tally, &range))
+    if (!tally_is_possible(counts->sample, tally) || (bins && !has_range(counts, tally, &range)))
         reader->failed = true;
+    return IMGSTAT_OK;
 }
 
 /* ---- Records ---- */
@@ -421,13 +422,13 @@ void record_put(ByteWriter *writer, const ImgstatRecord *record)
 static ImgstatResult get_channels(ByteReader *reader, ImgstatRecord *record, ImgstatError *err)
 {
     Names names = {0};
-    record->files = get_varint(reader);
-    record->pages = get_varint(reader);
+    record->files = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
+    record->pages = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
     record->names.low = get_number(reader, 8);
     record->names.high = get_number(reader, 8);
     ImgstatResult res = get_names(reader, record->kind->channels, &names, err);
     for (uint16_t c = 0; res == IMGSTAT_OK && !reader->failed && c < record->kind->channels; c++)
-        get_channel(reader, record, &names, c);
+        res = get_channel(reader, record, &names, c, err);
     for (size_t i = 0; res == IMGSTAT_OK && i < names.n; i++)
         if (!names.used[i])
             reader->failed = true;
@@ -438,21 +439,25 @@ static ImgstatResult get_channels(ByteReader *reader, ImgstatRecord *record, Img
 }
 
 /* Makes an empty record of a kind that was read. */
-static ImgstatResult make_record(const ImgstatKind *kind, bool bins, uint64_t *memory,
+static ImgstatResult make_record(const ImgstatKind *kind, bool bins, bool sparse, uint64_t *memory,
                                  ImgstatRecord **out, ImgstatError *err)
 {
     const unsigned parts = bins ? RECORD_BINS : 0;
     IMGSTAT_TRY(record_check_bytes(kind->sample, kind->channels, parts, err));
-    const size_t bytes = record_bytes(kind->sample, kind->channels, parts);
+    const size_t dense = record_bytes(kind->sample, kind->channels, parts);
+    const size_t bytes = sparse ? dense + dense / 4 : dense; /* a bin and its count take 10 bytes */
     if (bytes > *memory)
         return error_set(err, IMGSTAT_ERR_LIMIT, "the records need more memory than is allowed");
     *memory -= bytes;
     Record *counts = NULL;
-    IMGSTAT_TRY(record_create(NULL, kind->sample, kind->channels, parts, &counts, err));
+    if (sparse && bins)
+        IMGSTAT_TRY(record_create_sparse(kind->sample, kind->channels, &counts, err));
+    else
+        IMGSTAT_TRY(record_create(NULL, kind->sample, kind->channels, parts, &counts, err));
     return image_record_create(kind, counts, (ImagePlace){NULL, 0, 0}, out, err);
 }
 
-ImgstatResult record_get(ByteReader *reader, uint64_t *memory, ImgstatRecord **out,
+ImgstatResult record_get(ByteReader *reader, bool sparse, uint64_t *memory, ImgstatRecord **out,
                          ImgstatError *err)
 {
     bool no_memory = false, bins = false;
@@ -464,7 +469,7 @@ ImgstatResult record_get(ByteReader *reader, uint64_t *memory, ImgstatRecord **o
                          : record_damaged(err, "its group has no name");
     ImgstatResult res = get_kind(reader, &kind, &texts, &bins, err);
     if (res == IMGSTAT_OK)
-        res = make_record(&kind, bins, memory, out, err);
+        res = make_record(&kind, bins, sparse, memory, out, err);
     if (res == IMGSTAT_OK && *group && !((*out)->group = shared_text_create(group, strlen(group))))
         res = error_memory(err, strlen(group), "a record");
     if (res == IMGSTAT_OK)

@@ -8,9 +8,9 @@
 
 void record_put(ByteWriter *writer, const ImgstatRecord *record);
 
-/* Reads a record. memory: bytes that counters may take, reduced by what they do. Damaged bytes fail
- * the reader, with IMGSTAT_ERR_FORMAT. */
-ImgstatResult record_get(ByteReader *reader, uint64_t *memory, ImgstatRecord **out,
+/* Reads a record. sparse: its bins become sparse ones. memory: bytes that counters may take,
+ * reduced by what they do. Damaged bytes fail the reader, with IMGSTAT_ERR_FORMAT. */
+ImgstatResult record_get(ByteReader *reader, bool sparse, uint64_t *memory, ImgstatRecord **out,
                          ImgstatError *err);
 
 /* IMGSTAT_ERR_FORMAT, in the sentence for damaged bytes. */

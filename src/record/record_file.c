@@ -75,8 +75,8 @@ void dataset_put_record(ByteWriter *writer, const ImgstatRecord *record)
     put_all(writer, &dataset);
 }
 
-/* Copies what was written to where it fits. */
-static size_t give(ByteWriter *writer, void *out, size_t capacity)
+/* Copies what was written to where it fits, and frees it. */
+static size_t copy_out(ByteWriter *writer, void *out, size_t capacity)
 {
     const size_t n = writer->failed ? 0 : writer->n;
     if (out && n <= capacity)
@@ -89,14 +89,14 @@ size_t imgstat_dataset_bytes(ImgstatDataset *dataset, void *out, size_t capacity
 {
     ByteWriter writer = {0};
     dataset_put(&writer, dataset);
-    return give(&writer, out, capacity);
+    return copy_out(&writer, out, capacity);
 }
 
 size_t imgstat_record_bytes(const ImgstatRecord *record, void *out, size_t capacity)
 {
     ByteWriter writer = {0};
     dataset_put_record(&writer, record);
-    return give(&writer, out, capacity);
+    return copy_out(&writer, out, capacity);
 }
 
 /* ---- Reading ---- */
@@ -120,7 +120,7 @@ static ImgstatResult get_failure(ByteReader *reader, ImgstatDataset *dataset, Im
     ImgstatResult res = memory ? error_memory(err, TEXT_MOST, "a data set") : IMGSTAT_OK;
     if (res == IMGSTAT_OK && (reader->failed || !result_of_name(code, &error.code) ||
                               strlen(message) >= sizeof error.message))
-        res = record_damaged(err, "its account of failures is none");
+        res = record_damaged(err, "a failure of a file cannot be read");
     if (res == IMGSTAT_OK) {
         memcpy(error.message, message, strlen(message) + 1);
         res = dataset_fail(dataset, name, &error, err);
@@ -135,7 +135,8 @@ static ImgstatResult get_shards(ByteReader *reader, ShardsDone *shards, ImgstatE
 {
     const uint32_t n = (uint32_t)get_varint_up_to(reader, SHARDS_MOST);
     if (n == 0)
-        return reader->failed ? record_damaged(err, "it has too many shards") : IMGSTAT_OK;
+        return reader->failed ? record_damaged(err, "it ends early, or a number is too large")
+                              : IMGSTAT_OK;
     const size_t bytes = (n + 7) / 8;
     const uint8_t *const set = get_bytes(reader, sizeof shards->set);
     const uint8_t *const done = get_bytes(reader, bytes);
@@ -143,7 +144,7 @@ static ImgstatResult get_shards(ByteReader *reader, ShardsDone *shards, ImgstatE
     for (size_t i = 0; done && i < bytes; i++)
         n_done += (uint32_t)__builtin_popcount(done[i]);
     if (!done || n < 2 || n_done == 0 || n_done >= n || (n % 8 && done[bytes - 1] >> (n % 8)))
-        return record_damaged(err, "its shards are no part of a set");
+        return record_damaged(err, "the list of its shards is wrong");
     shards->done = malloc(bytes);
     if (!shards->done)
         return error_memory(err, bytes, "a data set");
@@ -156,7 +157,7 @@ static ImgstatResult get_shards(ByteReader *reader, ShardsDone *shards, ImgstatE
 
 static ImgstatResult get_account(ByteReader *reader, ImgstatDataset *dataset, ImgstatError *err)
 {
-    dataset->files = get_varint(reader);
+    dataset->files = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
     dataset->names.low = get_number(reader, 8);
     dataset->names.high = get_number(reader, 8);
     const uint64_t failures = get_varint_up_to(reader, (uint64_t)(reader->end - reader->at) / 3);
@@ -170,8 +171,8 @@ static ImgstatResult get_account(ByteReader *reader, ImgstatDataset *dataset, Im
 }
 
 /* Reads a record and adds it behind the others. */
-static ImgstatResult get_entry(ByteReader *reader, ImgstatDataset *dataset, uint64_t *memory,
-                               ImgstatError *err)
+static ImgstatResult get_entry(ByteReader *reader, ImgstatDataset *dataset, bool sparse,
+                               uint64_t *memory, ImgstatError *err)
 {
     const size_t bytes = get_varint(reader);
     const uint8_t *const at = get_bytes(reader, bytes);
@@ -179,15 +180,15 @@ static ImgstatResult get_entry(ByteReader *reader, ImgstatDataset *dataset, uint
     ImgstatRecord *record = NULL;
     if (!at)
         return record_damaged(err, "it ends early");
-    IMGSTAT_TRY(record_get(&one, memory, &record, err));
+    IMGSTAT_TRY(record_get(&one, sparse, memory, &record, err));
     if (one.at != one.end) {
         imgstat_record_destroy(record);
-        return record_damaged(err, "there are bytes behind its counts");
+        return record_damaged(err, "bytes follow its counts");
     }
     return dataset_append(dataset, record, err);
 }
 
-static ImgstatResult get_all(const uint8_t *bytes, size_t n, ImgstatDataset *dataset,
+static ImgstatResult get_all(const uint8_t *bytes, size_t n, bool sparse, ImgstatDataset *dataset,
                              uint64_t memory, ImgstatError *err)
 {
     ByteReader reader = {.at = bytes, .end = bytes + n};
@@ -209,22 +210,25 @@ static ImgstatResult get_all(const uint8_t *bytes, size_t n, ImgstatDataset *dat
         return record_damaged(err, "its checksum is wrong");
     IMGSTAT_TRY(get_account(&reader, dataset, err));
     const uint64_t records = get_varint(&reader);
-    for (uint64_t i = 0; i < records; i++)
-        IMGSTAT_TRY(get_entry(&reader, dataset, &memory, err));
+    uint64_t pages = 0;
+    for (uint64_t i = 0; i < records; i++) {
+        IMGSTAT_TRY(get_entry(&reader, dataset, sparse, &memory, err));
+        pages += dataset->entries[i]->record->pages;
+        if (pages > RECORD_MOST_SAMPLES)
+            return record_damaged(err, "it has too many pages");
+    }
     if (reader.failed || reader.at != reader.end)
-        return record_damaged(err, "there are bytes behind its end");
+        return record_damaged(err, "bytes follow its end");
     return IMGSTAT_OK;
 }
 
-ImgstatResult imgstat_dataset_from_bytes(const char *name, const void *bytes, size_t n,
-                                         uint64_t memory, ImgstatDataset **out, ImgstatError *err)
+ImgstatResult dataset_read(const char *name, const void *bytes, size_t n, bool sparse,
+                           uint64_t memory, ImgstatDataset **out, ImgstatError *err)
 {
     ImgstatDataset *made = NULL;
-    if (out)
-        *out = NULL;
-    IMGSTAT_TRY(error_if_null(bytes && out, __func__, err));
+    *out = NULL;
     IMGSTAT_TRY(imgstat_dataset_create(&made, err));
-    ImgstatResult res = get_all(bytes, n, made, memory ? memory : RECORD_MEMORY, err);
+    ImgstatResult res = get_all(bytes, n, sparse, made, memory ? memory : RECORD_MEMORY, err);
     if (res == IMGSTAT_OK && name && !(made->source = shared_text_create(name, strlen(name))))
         res = error_memory(err, strlen(name), "the name of a file");
     if (res == IMGSTAT_OK)
@@ -232,6 +236,15 @@ ImgstatResult imgstat_dataset_from_bytes(const char *name, const void *bytes, si
     else
         imgstat_dataset_destroy(made);
     return name ? error_add_file(err, res, name) : res;
+}
+
+ImgstatResult imgstat_dataset_from_bytes(const char *name, const void *bytes, size_t n,
+                                         uint64_t memory, ImgstatDataset **out, ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(bytes && out, __func__, err));
+    return dataset_read(name, bytes, n, false, memory, out, err);
 }
 
 ImgstatResult dataset_only_record(ImgstatDataset *dataset, ImgstatRecord **out, ImgstatError *err)
@@ -246,7 +259,7 @@ ImgstatResult dataset_only_record(ImgstatDataset *dataset, ImgstatRecord **out, 
     if (res != IMGSTAT_OK && dataset->source)
         res = error_add_file(err, res, dataset->source->text);
     if (res == IMGSTAT_OK)
-        *out = dataset_take_record(dataset);
+        *out = dataset_detach_record(dataset);
     imgstat_dataset_destroy(dataset);
     return res;
 }

@@ -19,7 +19,12 @@ void dataset_put(ByteWriter *writer, ImgstatDataset *dataset);
 /* Writes a data set that holds one record. */
 void dataset_put_record(ByteWriter *writer, const ImgstatRecord *record);
 
-/* Takes the only record out of a data set, which is destroyed whatever happens. */
+/* imgstat_dataset_from_bytes. sparse: the records have sparse bins, which suffices to merge from
+ * the data set. */
+ImgstatResult dataset_read(const char *name, const void *bytes, size_t n, bool sparse,
+                           uint64_t memory, ImgstatDataset **out, ImgstatError *err);
+
+/* Hands over the only record of a data set, which is destroyed whatever happens. */
 ImgstatResult dataset_only_record(ImgstatDataset *dataset, ImgstatRecord **out, ImgstatError *err);
 
 #endif

@@ -302,6 +302,9 @@ static uint64_t plane_bytes(const Walk *walk, uint64_t *first)
     return row * height * n_apart;
 }
 
+/* Samples that are not there take time: a small file does not ask for much of it. */
+enum { MOST_LOST = 64 }; /* of as many planes, all but one */
+
 /* ImageJ and tifffile write large stacks as one directory with the pixels of all pages behind it,
  * and a text that counts them. */
 static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
@@ -323,6 +326,13 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
     if (n > walk->max_pages)
         return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
                           "has more pages than the limit of %u", walk->max_pages);
+    const uint64_t there = (most - first) / bytes + ((most - first) % bytes > 0);
+    if (walk->salvage && n / MOST_LOST > there)
+        return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
+                          "its description counts %llu images, of which it holds %llu: more than "
+                          "%d of %d are lost",
+                          (unsigned long long)n, (unsigned long long)there, MOST_LOST - 1,
+                          MOST_LOST);
     for (uint32_t plane = 1; plane < n; plane++) {
         PageEntry *const entry = reserve(walk) ? page_list_add(list, IMGSTAT_NO_PAGE, plane) : NULL;
         if (!entry)

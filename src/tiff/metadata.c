@@ -99,12 +99,21 @@ static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *w
     return res;
 }
 
+/* Returns whether a description tells of pages and types, as TIFF readers understand it. */
+static bool is_for_programs(TIFF *tif)
+{
+    char *text = NULL;
+    return TIFFGetField(tif, TIFFTAG_IMAGEDESCRIPTION, &text) && text &&
+           stack_text_kind(text) != STACK_TEXT_OTHER;
+}
+
 /* The camera's model is among the EXIF data. */
 static ImgstatResult read_texts(TIFF *tif, Metadata *out, ImgstatError *err)
 {
     for (unsigned i = 0; i < TEXT_SOURCE; i++) {
         char *text = NULL;
-        if (!TIFFGetField(tif, text_tags[i], &text) || !text || !*text)
+        if (!TIFFGetField(tif, text_tags[i], &text) || !text || !*text ||
+            (i == TEXT_DESCRIPTION && is_for_programs(tif)))
             continue;
         const MetadataItem item = {.kind = METADATA_TEXT,
                                    .keyword = (MetadataText)i,
@@ -195,7 +204,7 @@ static bool note_lost(const void *context, uint16_t tag)
 {
     const LostFields *const lost = context;
     const char *const comma = lost->names->n > 0 ? ", " : "";
-    if (has_place(tag))
+    if (has_place(tag) && !(tag == TIFFTAG_IMAGEDESCRIPTION && is_for_programs(lost->tif)))
         return false;
     const TIFFField *const field = TIFFFieldWithTag(lost->tif, tag);
     const char *const name = field ? TIFFFieldName(field) : "";

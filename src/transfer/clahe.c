@@ -130,16 +130,6 @@ static void set_positions(Clahe *clahe)
     }
 }
 
-/* Like opencv, by key: others than from black to white are never counted. */
-static void clear_counts(Clahe *clahe, size_t tiles)
-{
-    const bool by_key = clahe->like == IMGSTAT_LIKE_OPENCV;
-    const size_t first = by_key ? (size_t)clahe->black : 0;
-    const size_t end = by_key ? (size_t)clahe->white + 1 : clahe->bins;
-    for (size_t t = 0; t < tiles; t++)
-        memset(clahe->counts + t * clahe->bins + first, 0, (end - first) * sizeof *clahe->counts);
-}
-
 static ImgstatResult allocate(BufferCache *cache, Clahe *clahe, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(clahe->sample);
@@ -150,7 +140,7 @@ static ImgstatResult allocate(BufferCache *cache, Clahe *clahe, ImgstatError *er
         !size_product(counters + 1, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
         return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
                          clahe->y.tiles);
-    clahe->counts = buffer_cache_acquire(cache, counters * sizeof *clahe->counts);
+    clahe->counts = buffer_cache_acquire_zeroed(cache, counters, sizeof *clahe->counts);
     /* one more: what follows the last node is read, and weighs nothing */
     clahe->share = buffer_cache_acquire_zeroed(cache, counters + 1, sizeof *clahe->share);
     clahe->position = buffer_cache_acquire_zeroed(cache, entries, sizeof *clahe->position);
@@ -159,8 +149,6 @@ static ImgstatResult allocate(BufferCache *cache, Clahe *clahe, ImgstatError *er
     if (!clahe->counts || !clahe->share || !clahe->position ||
         (!clahe->bin && clahe->bins == CLAHE_NODES))
         return error_memory(err, bytes, "adaptive equalization");
-    if (!clahe->unchanged)
-        clear_counts(clahe, tiles);
     return IMGSTAT_OK;
 }
 

@@ -28,7 +28,8 @@ static void fill_floats(KnotTable *table, size_t steps)
     const Map *const map = table->map;
     const uint32_t n = map->n_knots;
     const ImgstatSample to = map->to.sample;
-    table->clamp = output_clamp_of(map);
+    table->lo = map->to.lo;
+    table->hi = map->to.hi;
     table->output = output_type_of(&map->to);
     table->nodata = nodata_of(map);
     for (uint32_t k = 0; k < n; k++) {

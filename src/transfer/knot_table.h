@@ -24,7 +24,7 @@ struct KnotTable {
     float *x;             /* a knot each, then infinities for steps beyond */
     KnotValues *y;        /* a knot each, then one that continues the last */
     float least, most;    /* first and last knot */
-    OutputClamp clamp;
+    double lo, hi;        /* of the output range */
     OutputType output;
     double nodata; /* that stays; NaN: none */
 };

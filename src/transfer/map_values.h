@@ -21,52 +21,11 @@ IMGSTAT_INLINE float value_of(uint64_t key)
     return value_of_raw((uint32_t)sample_raw(IMGSTAT_F32, key));
 }
 
-/* How outputs are clamped and kept off nodata, as values. */
-typedef struct OutputClamp {
-    double lo, hi;
-    float passthrough;      /* nodata of the input; NaN: none */
-    float avoided, instead; /* nodata of the output, and what is written in its place; NaN: none */
-} OutputClamp;
-
-IMGSTAT_INLINE OutputClamp output_clamp_of(const Map *map)
+/* Clamps an output to a range; NaN becomes its low end. */
+IMGSTAT_INLINE double clamp_value(double y, double lo, double hi)
 {
-    const MapRange *const to = &map->to;
-    OutputClamp clamp;
-    clamp.lo = to->lo;
-    clamp.hi = to->hi;
-    clamp.passthrough = clamp.avoided = clamp.instead = NAN;
-    if (map->from != IMGSTAT_F32 || to->sample != IMGSTAT_F32)
-        return clamp;
-    if (map->has_nodata)
-        clamp.passthrough = value_of(map->nodata_key);
-    if (to->has_nodata) {
-        clamp.avoided = value_of(to->nodata_key);
-        clamp.instead = value_of(range_avoid(to, to->nodata_key));
-    }
-    return clamp;
-}
-
-IMGSTAT_INLINE double clamp_value(const OutputClamp *f, double y)
-{
-    y = y > f->lo ? y : f->lo;
-    return y < f->hi ? y : f->hi;
-}
-
-/* The output bits of the sample x with the bits `raw`, which a map sends to y, within the limits.
- */
-IMGSTAT_INLINE uint32_t clamp_output(const OutputClamp *f, uint32_t raw, float x, double y)
-{
-    uint32_t made;
-    float value = (float)y + 0.0f; /* never -0 */
-    value = value == f->avoided ? f->instead : value;
-    memcpy(&made, &value, sizeof made);
-    const uint32_t magnitude = raw & 0x7FFFFFFFu; /* undefined from infinity on */
-    return magnitude >= 0x7F800000u || x == f->passthrough ? raw : made;
-}
-
-IMGSTAT_INLINE bool is_float_map(const Map *map)
-{
-    return map->from == IMGSTAT_F32 && map->to.sample == IMGSTAT_F32 && !map->passthrough;
+    y = y > lo ? y : lo;
+    return y < hi ? y : hi;
 }
 
 /* The output type, and the bits that are never written; `instead` takes their place, and equals
@@ -111,7 +70,7 @@ typedef struct Line {
     double black, white;   /* at and beyond these samples the output is lo or hi */
     double least, most;    /* at and beyond these units the output is lo or hi */
     double passthrough;    /* nodata of the input; NaN: none */
-    OutputClamp clamp;     /* lo and hi; the rest from 32-bit floats to such */
+    double lo, hi;         /* of the output range */
 } Line;
 
 /* a / by, rounded, from inverse = 1 / by, rounded. a is the difference of a 32-bit float and a
@@ -145,7 +104,8 @@ IMGSTAT_INLINE bool line_of(const Map *map, Line *line)
     line->black = line->least = -INFINITY;
     line->white = line->most = INFINITY;
     line->passthrough = nodata_of(map);
-    line->clamp = output_clamp_of(map);
+    line->lo = to->lo;
+    line->hi = to->hi;
     if (map->kind == MAP_LINEAR && map->divisor > 0.0 && map->factor > 0.0) {
         line->from = map->center;
         line->divisor = map->divisor;
@@ -177,11 +137,11 @@ IMGSTAT_INLINE double line_value(const Line *line, ImgstatSample sample, bool by
     const double way = map_sub(scaled, line->from);
     const double unit =
         by_products ? line_quotient(way, line->divisor, line->inverse) : way / line->divisor;
-    double y = clamp_value(&line->clamp, map_add(map_mul(unit, line->factor), line->offset));
-    y = unit < line->most ? y : line->clamp.hi;
-    y = unit > line->least ? y : line->clamp.lo; /* or NaN: halves of subnormals may be equal */
-    y = x > line->black ? y : line->clamp.lo;
-    return x < line->white ? y : line->clamp.hi;
+    double y = clamp_value(map_add(map_mul(unit, line->factor), line->offset), line->lo, line->hi);
+    y = unit < line->most ? y : line->hi;
+    y = unit > line->least ? y : line->lo; /* or NaN: halves of subnormals may be equal */
+    y = x > line->black ? y : line->lo;
+    return x < line->white ? y : line->hi;
 }
 
 /* The exact map of integers to integers: lo + (x - black) / divisor of the range. */

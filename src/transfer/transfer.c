@@ -147,6 +147,7 @@ void transfer_destroy(Transfer *transfer)
         transfer_id_release(transfer->id);
         free((void *)(uintptr_t)transfer->channel.name);
         free((void *)(uintptr_t)transfer->channel.group);
+        free(transfer->kind);
         free(transfer);
     }
 }

@@ -87,6 +87,8 @@ static inline bool transfer_channel_same(const TransferChannel *a, const Transfe
 typedef struct ImgstatTransfer {
     struct ImgstatTransfer *next; /* of its set; owned. NULL: it is the last, or alone */
     TransferChannel channel;      /* that it is for; its texts are owned */
+    ImgstatKind *kind; /* the images that it is for, as kind_is_of compares them; owned. NULL: those
+                        * of its sample type and at most its bits */
     TransferId *id;
     ImgstatTransform transform; /* recorded in saved transfers */
     ImgstatLike like;           /* recorded in saved transfers */
@@ -250,12 +252,12 @@ Holes transfer_holes_in_memory(const Transfer *transfer, const TransferShape *sh
 ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChannel *channel,
                                ImgstatError *err);
 
-/* Finds the transfer of a set for images of a channel and a depth. Of sets with groups of files
- * those of the image's group count alone. Sets without channels, and transfers that are alone,
- * serve those of every channel. */
+/* Finds the transfer of a set for images of a channel and a kind, of which only sets with kinds
+ * need more than the sample type and bits. Of sets with groups of files those of the image's group
+ * count alone. Sets without channels, and transfers that are alone, serve those of every channel.
+ */
 ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
-                                ImgstatSample sample, uint8_t bits, const Transfer **out,
-                                ImgstatError *err);
+                                const ImgstatKind *image, const Transfer **out, ImgstatError *err);
 
 /* Returns for how many channels, of every group, a set has transfers; images at no channel count
  * as one. *number: NULL, or receives which of these `one` is for. */
@@ -263,6 +265,12 @@ uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_
 
 /* Whether any transfer of a set is for a group of files. */
 bool transfer_set_has_groups(const Transfer *set);
+
+/* Whether a set has a transfer for each kind of images. */
+static inline bool transfer_set_has_kinds(const Transfer *set)
+{
+    return set->kind != NULL;
+}
 
 /* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
 void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,

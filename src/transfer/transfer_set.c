@@ -2,6 +2,8 @@
 /* transfer_set.c: several transfers that are saved and applied as one: for channels and depths. */
 #include "transfer/transfer.h"
 
+#include "record/kind.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,15 +79,37 @@ static ImgstatResult no_channel(const TransferChannel *channel, ImgstatError *er
                      channel->name);
 }
 
+/* The transfer of a part that was made for the kind of an image. */
+static ImgstatResult find_kind(const Part *part, const Transfer *set, const ImgstatKind *image,
+                               const Transfer **out, ImgstatError *err)
+{
+    char words[KIND_WORDS], group[KIND_WORDS] = "";
+    const Transfer *found = NULL;
+    unsigned n = 0;
+    for (const Transfer *t = set; t; t = t->next)
+        if (is_in(part, t) && kind_is_of(t->kind, image)) {
+            found = t;
+            n++;
+        }
+    *out = n == 1 ? found : NULL;
+    if (*out)
+        return IMGSTAT_OK;
+    kind_describe(image, words);
+    if (part->of && part->of->group && *part->of->group)
+        snprintf(group, sizeof group, " in the group \"%.120s\"", part->of->group);
+    return error_set(err, IMGSTAT_ERR_ARG, "%s for %s%s",
+                     n > 1 ? "several of the transfers are" : "none of the transfers is", words,
+                     group);
+}
+
 ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
-                                ImgstatSample sample, uint8_t bits, const Transfer **out,
-                                ImgstatError *err)
+                                const ImgstatKind *image, const Transfer **out, ImgstatError *err)
 {
     const Part part = {.of = transfer_set_has_groups(set) ? channel : NULL};
     const bool by_channel = has_channels(&part, set);
+    const uint8_t bits = bits_of(image->sample, image->bits);
     const Transfer *found = NULL, *other = NULL;
     bool any = false;
-    bits = bits_of(sample, bits);
     for (const Transfer *t = set; t; t = t->next) {
         if (!is_in(&part, t))
             continue;
@@ -94,10 +118,12 @@ ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *chan
             continue;
         const uint8_t depth = bits_of(t->from, t->from_bits);
         other = other ? other : t;
-        if (t->from == sample && depth >= bits &&
+        if (t->from == image->sample && depth >= bits &&
             (!found || depth < bits_of(found->from, found->from_bits)))
             found = t;
     }
+    if (any && transfer_set_has_kinds(set))
+        return find_kind(&part, set, image, out, err);
     *out = found ? found : other; /* that it does not fit is for transfer_check_image to say */
     if (*out)
         return IMGSTAT_OK;

@@ -5,6 +5,7 @@
 #include "base/image.h"
 #include "base/sample.h"
 #include "codec/encoder.h"
+#include "measure/measure.h"
 #include "transform/group_transfer.h"
 #include "transform/level_maker.h"
 #include "transform/page.h"
@@ -312,8 +313,8 @@ static ImgstatResult run_level(Run *run, const Pipeline *pipeline, PageOutput *o
     return IMGSTAT_OK;
 }
 
-/* Finds the transfer of a set for the selected page, by the channel of the image that it follows.
- */
+/* Finds the transfer of a set for the selected page, by the channel of the image that it follows,
+ * and in sets with kinds by the kind of that image. */
 static ImgstatResult find_transfer(const Run *run, uint32_t leader, Pipeline *pipeline,
                                    PageOutput *output, ImgstatError *err)
 {
@@ -321,8 +322,14 @@ static ImgstatResult find_transfer(const Run *run, uint32_t leader, Pipeline *pi
     const GroupKey key = page_group_key_of_set(run->set, &decoder->list, leader);
     const TransferChannel channel = transfer_channel_of(&key);
     const Transfer *const set = pipeline->transfer;
-    IMGSTAT_TRY(transfer_set_find(set, &channel, decoder->page.sample, decoder->page.bits,
-                                  &pipeline->transfer, err));
+    const uint32_t page = decoder->page.page;
+    const bool follows = transfer_set_has_kinds(set) && page != leader;
+    if (follows)
+        IMGSTAT_TRY(imgstat_file_page(run->file, leader, NULL, err));
+    const ImgstatKind kind = page_kind(decoder, &(ImgstatRegion){0});
+    IMGSTAT_TRY(transfer_set_find(set, &channel, &kind, &pipeline->transfer, err));
+    if (follows)
+        IMGSTAT_TRY(imgstat_file_page(run->file, page, NULL, err));
     output->groups = transfer_set_channels(set, pipeline->transfer, &output->group);
     return IMGSTAT_OK;
 }

@@ -86,7 +86,7 @@ size_t imgstat_transfer_count(const ImgstatTransfer *transfer)
 }
 
 ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const ImgstatPage *page,
-                                    ImgstatError *err)
+                                    const char *group, ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(transfer && page, __func__, err));
     if (page_is_mask(page))
@@ -94,8 +94,14 @@ ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const Imgst
     const ImagePro image = {.channels = page->channels, .sample = page->sample, .bits = page->bits};
     const TransferChannel channel = {.known = page->has_axes,
                                      .c = page->axis_c,
-                                     .name = page->axis_repeats ? NULL : page->axis_name};
-    IMGSTAT_TRY(transfer_set_find(transfer, &channel, page->sample, page->bits, &transfer, err));
+                                     .name = page->axis_repeats ? NULL : page->axis_name,
+                                     .group = group};
+    const ImgstatKind kind = {.sample = page->sample,
+                              .bits = page->bits,
+                              .channels = page->channels,
+                              .alpha = page->alpha,
+                              .photometric = page->photometric};
+    IMGSTAT_TRY(transfer_set_find(transfer, &channel, &kind, &transfer, err));
     return transfer_check_image(transfer, &image, page->alpha, err);
 }
 
@@ -106,7 +112,9 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
     IMGSTAT_TRY(error_if_null(device && transfer && from && to, __func__, err));
     IMGSTAT_TRY(image_check_mask(from, err));
     const TransferChannel channel = {.known = false};
-    IMGSTAT_TRY(transfer_set_find(transfer, &channel, from->sample, from->bits, &transfer, err));
+    const ImgstatKind kind = {
+        .sample = from->sample, .bits = from->bits, .channels = from->channels, .alpha = -1};
+    IMGSTAT_TRY(transfer_set_find(transfer, &channel, &kind, &transfer, err));
     IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
     TransferShape shape = shape_of_image(from, alpha);
     shape_set_hole_in_memory(&shape, transfer->rescale.to.sample);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record_transfer.c: a transfer from a record, without the pixels. */
-#include "record/image_record.h"
+#include "record/dataset.h"
 #include "record/kind.h"
 #include "transform/transfer_source.h"
 
@@ -83,5 +83,52 @@ ImgstatResult imgstat_transfer_from_record(const ImgstatMethod *method, const Im
                               out, err);
     transfer_input_destroy(input);
     transfer_input_destroy(other);
+    return res;
+}
+
+static const char *group_of(const ImgstatRecord *record)
+{
+    return shared_text_of(record->group);
+}
+
+/* Adds the transfer of a record to a set. */
+static ImgstatResult add_record(const ImgstatMethod *method, const ImgstatRecord *record,
+                                Transfer **set, ImgstatError *err)
+{
+    const TransferChannel channel = {.group = group_of(record)};
+    Transfer *one = NULL;
+    ImgstatError cause;
+    const ImgstatResult res = imgstat_transfer_from_record(method, record, NULL, &one, &cause);
+    if (res != IMGSTAT_OK) {
+        char words[KIND_WORDS];
+        kind_describe(record->kind, words);
+        return error_set(err, res, "%s in the group \"%.120s\": %s", words, group_of(record),
+                         cause.message);
+    }
+    one->kind = kind_copy(record->kind);
+    if (!one->kind) {
+        transfer_destroy(one);
+        return error_memory(err, sizeof *one->kind, "a transfer");
+    }
+    return transfer_set_add(set, one, &channel, err);
+}
+
+ImgstatResult imgstat_transfer_from_dataset(const ImgstatMethod *method, ImgstatDataset *dataset,
+                                            ImgstatTransfer **out, ImgstatError *err)
+{
+    Transfer *set = NULL;
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(method && dataset && out, __func__, err));
+    if (imgstat_dataset_records(dataset) == 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "the data set holds no record");
+    ImgstatResult res = IMGSTAT_OK;
+    const ImgstatRecord *record;
+    for (size_t i = 0; res == IMGSTAT_OK && (record = imgstat_dataset_record(dataset, i)); i++)
+        res = add_record(method, record, &set, err);
+    if (res == IMGSTAT_OK)
+        *out = set;
+    else
+        transfer_destroy(set);
     return res;
 }

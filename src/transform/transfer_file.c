@@ -19,9 +19,10 @@ ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char 
                                     ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(transfer && path, __func__, err));
-    if (transfer_set_has_groups(transfer))
+    if (transfer_set_has_groups(transfer) || transfer_set_has_kinds(transfer))
         return error_file(err, IMGSTAT_ERR_ARG, path,
-                          "not written: a saved transfer knows no groups of files");
+                          "not written: a saved transfer knows no groups of files, and no kinds of "
+                          "images");
     char *const text = transfer_to_json(transfer, err);
     if (!text)
         return IMGSTAT_ERR_MEMORY;

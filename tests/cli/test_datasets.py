@@ -309,11 +309,62 @@ def test_transfers_from_records(program, folder):
         check((folder / "t.json").read_bytes() == (folder / "f.json").read_bytes(), f"{words}: saved transfers")
     run(program, "stats", "--by", "group=plate.", "--save-record", "plates.rec", "in", cwd=folder)
     run(program, "stats", "--by", "all", "--save-record", "rgb.rec", TESTDATA / "good-interlaced.png", cwd=folder)
-    for words, cause in ((("--from", "plates.rec"), b"holds 3 records"), (("--from", "all.rec", "--together"), b"--together"),
+    for words, cause in ((("--from", "plates.rec"), b"several groups"), (("--from", "all.rec", "--together"), b"--together"),
+                         (("--from", "plates.rec", "--together=group=plate.", "--save-transfer", "x.json"), b"--save-transfer"),
+                         (("--from", "all.rec", "--only", "list"), b"--only"),
                          (("--from", "rgb.rec", "--channels", "luma"), b"luma")):
         done = run(program, "normalize", *words, "in/plate0_0.png", "-o", "none.png", cwd=folder, status=None)
         check(done.returncode in (1, 2) and not (folder / "none.png").exists(), f"{words}: {done.stderr}")
         check(cause in done.stderr, f"{words}: {done.stderr}")
+
+
+def test_transfers_from_several_records(program, folder):
+    """Each image takes the record of its group and kind; expected bytes come from runs over these files alone."""
+    if tifffile is None:
+        return
+
+    def write(path, data):
+        tifffile.imwrite(path, data, photometric="rgb" if data.ndim == 3 else "minisblack", metadata=None,
+                         **({"extrasamples": ["unassalpha"]} if data.shape[2:] == (4,) else {}))
+    rng = np.random.default_rng(11)
+    kinds = {"g8": ("u1", 1), "g16": ("u2", 1), "rgb": ("u1", 3)}
+    for where, groups in (("in", ("a", "b")), ("more", ("a", "b", "c"))):
+        (folder / where).mkdir()
+        for group in groups:
+            for kind, (dtype, channels) in kinds.items():
+                for i in range(2):
+                    shape = (8 + i, 6, channels) if channels > 1 else (8 + i, 6)
+                    data = rng.integers(10 * len(kind) + 3 * i, 150 + 20 * ord(group) % 90, shape).astype(dtype)
+                    write(folder / where / f"{group}_{kind}_{i}.tif", data)
+    for words in (("normalize",), ("normalize", "--clip", "3,4", "--channels", "each"), ("equalize", "--channels", "joint")):
+        for group in "ab":
+            for kind in kinds:
+                files = sorted(path.name for path in (folder / "in").glob(f"{group}_{kind}_*"))
+                run(program, *words, "--together", *files, "-o", folder / "want/", "--force", cwd=folder / "in")
+        run(program, "stats", "--by", "group=[ab]_", "--save-record", "groups.rec", "--force", "in", cwd=folder)
+        for jobs in ("1", "3"):
+            run(program, *words, "--from", "groups.rec", "--together", "group=[ab]_", "--jobs", jobs, "in", "-o", "got",
+                "--force", cwd=folder)
+            for path in sorted((folder / "want").iterdir()):
+                check(path.read_bytes() == (folder / "got" / path.name).read_bytes(), f"{words}, {jobs} threads: {path.name}")
+    # One group of several kinds is for all inputs.
+    run(program, "stats", "--by", "group=a_", "--save-record", "a.rec", *sorted((folder / "in").glob("a_*")), cwd=folder)
+    run(program, "equalize", "--channels", "joint", "--from", "a.rec", *sorted((folder / "in").glob("a_*")), "-o", "one/",
+        cwd=folder)
+    for path in sorted((folder / "one").iterdir()):
+        check(path.read_bytes() == (folder / "want" / path.name).read_bytes(), f"one group: {path.name}")
+    # An image without a record fails by itself, with a sentence that names it: another group, depth, colours.
+    write(folder / "more" / "a_rgba_0.tif", rng.integers(0, 99, (5, 5, 4)).astype("u1"))
+    done = run(program, "normalize", "--from", "groups.rec", "--together", "group=[abc]_", "more", "-o", "more-out",
+               cwd=folder, status=1)
+    failed = [line for line in done.stderr.decode().splitlines() if line.startswith("more/")]
+    check([line.split(":")[0] for line in failed] == ["more/a_rgba_0.tif"] + [
+        f"more/c_{kind}_{i}.tif" for kind in sorted(kinds) for i in range(2)], f"{failed}")
+    check('the group "a_"' in failed[0] and "4 channels, one of them alpha" in failed[0], failed[0])
+    check(all('the group "c_"' in line for line in failed[1:]), f"{failed}")
+    check(len(list((folder / "more-out").iterdir())) == 12, "the others are written")
+    done = run(program, "normalize", "--from", "groups.rec", "in", "-o", "none", cwd=folder, status=2)
+    check(b"several groups" in done.stderr and not (folder / "none").exists(), f"{done.stderr}")
 
 
 def test_files_that_change(program, folder):

@@ -290,6 +290,11 @@ def test_only_here(program, folder):
     check(b"only TIFF has a place for these of its fields, left out: " in done.stderr, f"{done.stderr}")
     named = {*done.stderr.decode().split("left out: ")[-1].splitlines()[0].split(", ")}
     check(named == {"PageName", "33550", "42112", "65000"}, f"to PNG: {named}")
+    for text, stays in (("ImageJ=1.53t\nmin=3\nmax=64\n", False), ('{"shape": [9, 9]}', False), ("a view", True)):
+        (folder / "a.tif").write_bytes(write([gray(rows, fields={270: (ASCII, text.encode() + b"\0")})]))
+        done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "b.png")
+        named = b"left out: ImageDescription\n" in done.stderr
+        check(named != stays and (text.encode() in (folder / "b.png").read_bytes()) == stays, f"{text}: {done.stderr}")
     chunk, image = harness.png_chunk, png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
     more = (chunk(b"gAMA", struct.pack(">I", 45455)) + chunk(b"bKGD", b"\0\1") + chunk(b"prVW", bytes(9)) +
             chunk(b"tEXt", b"Title\0of it") + chunk(b"tEXt", b"Comment\0on it") + chunk(b"zTXt", b"my\xff\x1bkey\0\0" + zlib.compress(b"x")))

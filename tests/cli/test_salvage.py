@@ -226,6 +226,10 @@ def test_stacks(program, folder):
                            (5 * plane - 1, [60, 60, 60, 60, 59]), (plane + row * channels, [60, 1, 0, 0, 0]),
                            (11 * row * channels, [11, 0, 0, 0, 0])):
             check_stack(program, folder, f"{name}, {cut} bytes", data[:first + cut], planes, whole, channels)
+    bad = folder / "few.tif"
+    bad.write_bytes(data[:first + 2 * HEIGHT * row].replace(b"images=5\nslices=5", b"images=500\nx=5   "))
+    done = run(program, "stats", "--salvage", bad, status=1)
+    check(b"counts 500 images, of which it holds 1: more than 63 of 64 are lost" in done.stderr, f"{done.stderr}")
     # The directory behind the planes that are there is none of their samples.
     planes, data = stack_of_levels(n=3, text="ImageJ=1.53t\nimages=5\n")
     bad = folder / "behind.tif"

@@ -8,7 +8,7 @@ import zlib
 
 import harness
 from harness import check, png_chunk, run
-from tiff_tree import ASCII, BYTE, LONG, SHORT, UNDEFINED, Page, read, write
+from tiff_tree import ASCII, BYTE, LONG, SHORT, UNDEFINED, Page, gray, read, write
 
 DESCRIPTION, PHOTOSHOP, LAYERS, GDAL, IJ_COUNTS, IJ_DATA = 270, 34377, 37724, 42112, 50838, 50839
 WIDTH, HEIGHT = 8, 6
@@ -212,6 +212,28 @@ def test_photoshop(program, folder):
     check("its Photoshop layers are left out: they show the old contrast" in words, words)
 
 
+    bgr = b"8BIM\x04\x09\0\0\0\0\0\x03old\0"  # of Photoshop 4
+    pages, words = transform(program, folder, pages_file([{PHOTOSHOP: bgr + resource}]))
+    check(pages[0].get(PHOTOSHOP) == resource, f"{pages[0]}")
+    check("its Photoshop thumbnail is left out" in words, words)
+
+
+# ---- Fields ----------------------------------------------------------------------------------------
+
+
+def test_extrema(program, folder):
+    """Smallest and largest samples were those of the input."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    for order, big in (("<", False), (">", True)):
+        fields = {280: (SHORT, [40]), 281: (SHORT, [55]), 340: (SHORT, [40]), 341: (SHORT, [55]), 65000: (SHORT, [40])}
+        name.write_bytes(write([gray([[40 + x for x in range(16)]], order=order, fields=fields)], order, big))
+        for words in (("normalize",), ("normalize", "--depth", "8"), ("equalize",)):
+            run(program, *words, "--force", name, "-o", out)
+            [page] = read(out).chain
+            gone = {280, 281, 340, 341} & {*page.fields}
+            check(not gone and page.fields[65000] == (40,), f"{order} {words}: {gone} {page.fields}")
+
+
 # ---- PNG -------------------------------------------------------------------------------------------
 
 
@@ -262,6 +284,22 @@ def test_png(program, folder):
         name.write_bytes(png_file((b"eXIf", without)))
         done = run(program, "normalize", "--force", name, "-o", out)
         check(png_chunks(out)[b"eXIf"] == without and done.stderr == b"", f"{done.stderr}")
+
+
+def test_png_histogram(program, folder):
+    """How often colours of the palette are used stays true where the palette alone changes, and goes where it goes."""
+    name, out = folder / "in.png", folder / "out.png"
+    head = struct.pack(">IIBBBBB", 16, 1, 8, 3, 0, 0, 0)
+    palette = bytes(v for i in range(16) for v in (40 + i, 50 + i, 60 + i))
+    often = struct.pack(">16H", *range(1, 17))
+    name.write_bytes(b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", head) + png_chunk(b"PLTE", palette) + png_chunk(b"hIST", often) +
+                     png_chunk(b"IDAT", zlib.compress(b"\0" + bytes(range(16)))) + png_chunk(b"IEND", b""))
+    run(program, "normalize", "--force", name, "-o", out)
+    chunks = png_chunks(out)
+    check(chunks[b"hIST"] == often and chunks[b"PLTE"] != palette, f"{chunks}")
+    run(program, "equalize", "--clahe", "--grid", "2", "--force", name, "-o", out)
+    chunks = png_chunks(out)
+    check(b"hIST" not in chunks and chunks[b"IHDR"][9] == 2, f"as colours: {chunks}")
 
 
 if __name__ == "__main__":

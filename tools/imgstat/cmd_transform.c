@@ -43,7 +43,7 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
         ImgstatPage page;
         result = imgstat_file_page(file, pages[i], &page, error);
         if (result == IMGSTAT_OK) {
-            result = imgstat_transfer_fits(given, &page, error);
+            result = imgstat_transfer_fits(given, &page, job->group, error);
             *misfit = result != IMGSTAT_OK;
         }
     }
@@ -233,27 +233,76 @@ static bool check_saving(const Options *o, const InputList *inputs, const Output
     return false;
 }
 
-/* Makes the transfer of the only record of a file. NULL after a sentence and a raised status. */
-static ImgstatTransfer *transfer_of_record(const Options *o)
+/* The group of all records; NULL: they have several. */
+static const char *only_group(ImgstatDataset *dataset)
+{
+    const char *const first = imgstat_record_group(imgstat_dataset_record(dataset, 0));
+    const ImgstatRecord *record;
+    for (size_t i = 1; (record = imgstat_dataset_record(dataset, i)) != NULL; i++)
+        if (strcmp(imgstat_record_group(record), first) != 0)
+            return NULL;
+    return first;
+}
+
+/* Gives all inputs the group of the records, unless their names give each its own. */
+static bool set_group(const Options *o, ImgstatDataset *dataset, Outputs *outputs)
+{
+    if (o->group.text != NULL)
+        return true;
+    const char *const group = only_group(dataset);
+    if (group == NULL)
+        return usage_error(o->command,
+                           "--from: %s holds records of several groups: --together group=REGEX "
+                           "finds the group of each input",
+                           o->transform.record);
+    outputs->groups = text_alloc((outputs->n + 1) * sizeof *outputs->groups);
+    for (size_t i = 0; i < outputs->n; i++)
+        outputs->jobs[i].group = outputs->groups[i] = text_copy(group);
+    return true;
+}
+
+/* One record is for all inputs that it fits. NULL after a sentence; *status is to be raised. */
+static ImgstatTransfer *transfer_of_records(const Options *o, ImgstatDataset *dataset,
+                                            Outputs *outputs, int *status)
 {
     const TransformOptions *const t = &o->transform;
+    const size_t n = imgstat_dataset_records(dataset);
     ImgstatTransfer *made = NULL;
     ImgstatError error;
-    ImgstatDataset *const dataset = record_file_load(t->record);
-    const size_t n = dataset != NULL ? imgstat_dataset_records(dataset) : 0;
-    char *const name = text_display(t->record);
-    if (dataset != NULL && n != 1) {
-        fprintf(stderr, "%s: --from: %s holds %zu records, and one transfer is made from one\n",
-                o->command, name, n);
-        status_raise(STATUS_USAGE);
-    } else if (dataset != NULL &&
-               imgstat_transfer_from_record(&t->method, imgstat_dataset_record(dataset, 0), NULL,
-                                            &made, &error) != IMGSTAT_OK) {
-        fprintf(stderr, "%s: --from: %s: %s\n", o->command, name, error.message);
-        status_raise(error.code == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+    *status = STATUS_USAGE;
+    if (n > 1 && t->save_transfer != NULL) {
+        usage_error(o->command,
+                    "--from: %s holds %zu records, and --save-transfer saves one "
+                    "transfer",
+                    t->record, n);
+        return NULL;
     }
+    if (n > 0 && !set_group(o, dataset, outputs))
+        return NULL;
+    const ImgstatResult result =
+        n == 1 && o->group.text == NULL
+            ? imgstat_transfer_from_record(&t->method, imgstat_dataset_record(dataset, 0), NULL,
+                                           &made, &error)
+            : imgstat_transfer_from_dataset(&t->method, dataset, &made, &error);
+    if (result == IMGSTAT_OK)
+        return made;
+    char *const name = text_display(t->record);
+    fprintf(stderr, "%s: --from: %s: %s\n", o->command, name, error.message);
     free(name);
+    *status = result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED;
+    return NULL;
+}
+
+/* Makes the transfers of --from. NULL after a sentence and a raised status. */
+static ImgstatTransfer *load_records(const Options *o, Outputs *outputs)
+{
+    int status = STATUS_FAILED;
+    ImgstatDataset *const dataset = record_file_load(o->transform.record);
+    ImgstatTransfer *const made =
+        dataset != NULL ? transfer_of_records(o, dataset, outputs, &status) : NULL;
     imgstat_dataset_destroy(dataset);
+    if (made == NULL)
+        status_raise(status);
     return made;
 }
 
@@ -283,7 +332,7 @@ static void run_command(PartRun *part, const InputList *inputs)
             imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
             fprintf(stderr, "%s\n", error.message);
             status_raise(STATUS_FAILED);
-        } else if (o->transform.record != NULL && (given = transfer_of_record(o)) == NULL) {
+        } else if (o->transform.record != NULL && (given = load_records(o, &outputs)) == NULL) {
             run.refused = true; /* a sentence was printed */
         } else if (o->transform.dry_run) {
             list(&run, given);

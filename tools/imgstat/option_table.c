@@ -131,10 +131,12 @@ const Option option_table[] = {
              "its last part."},
     {.name = "from", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(transform.record),
      .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
-     .help = "Make one transfer from the record that FILE holds, which stats --save-record wrote; no "
-             "image is measured",
-     .more = "FILE holds one record. It knows the channels and not their luma: RGB needs --channels "
-             "joint or each."},
+     .help = "Make the transfers from the records that FILE holds, which stats --save-record wrote; "
+             "no image is measured",
+     .more = "One record is for all inputs. Of several each image takes that of its kind (sample "
+             "type, bits, channels, colours) and group, which --together group=REGEX gives it; an "
+             "image without one fails. Records know the channels and not their luma: RGB needs "
+             "--channels joint or each."},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Write the transfer of one page, or with --together of all channels and depths, as JSON "

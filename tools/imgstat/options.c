@@ -242,6 +242,23 @@ bool option_is_standard_input(const char *path)
     return path != NULL && (strcmp(path, "-") == 0 || strncmp(path, "-[", 2) == 0);
 }
 
+/* --together group finds the records of --from and makes no transfer. */
+static bool check_from(const char *name, Options *o)
+{
+    TransformOptions *const t = &o->transform;
+    if (t->record == NULL)
+        return true;
+    if (t->reference != NULL || t->method.transform == IMGSTAT_CLAHE)
+        return usage_error(name, "--from measures nothing but the record: it excludes --match and "
+                                 "--clahe");
+    if (o->region.width > 0 || t->only != NULL ||
+        (t->together != IMGSTAT_BY_DEFAULT && o->group.text == NULL))
+        return usage_error(name, "--from measures no image: it excludes --region, --only, and "
+                                 "--together with anything but group=REGEX");
+    t->together = IMGSTAT_BY_DEFAULT;
+    return true;
+}
+
 static bool check_method(const char *name, const TransformOptions *t)
 {
     const ImgstatTransform transform = t->method.transform;
@@ -257,11 +274,6 @@ static bool check_method(const char *name, const TransformOptions *t)
     if (t->method.region.width > 0 && (transform == IMGSTAT_CLAHE || !measures))
         return usage_error(name, "--region is for methods that measure each image, and not for "
                                  "--clahe");
-    if (t->record != NULL && (t->reference != NULL || transform == IMGSTAT_CLAHE))
-        return usage_error(name, "--from measures nothing but the record: it excludes --match and "
-                                 "--clahe");
-    if (t->record != NULL && (t->together != IMGSTAT_BY_DEFAULT || t->method.region.width > 0))
-        return usage_error(name, "--from measures no image: it excludes --together and --region");
     if (t->has_grid && transform != IMGSTAT_CLAHE)
         return usage_error(name, "--grid and --clip-limit belong to --clahe");
     if (transform == IMGSTAT_CLAHE && (t->together > IMGSTAT_BY_PAGE || t->save_transfer != NULL))
@@ -405,7 +417,7 @@ static bool check_together(Command command, const char *name, Options *o)
         return usage_error(name, "--files0-from: %s holds no name", o->files0_from);
     if (o->n_names + o->n_list == 0)
         return usage_error(name, "name at least one file or directory, or - for standard input");
-    if (!check_shards(name, command, o))
+    if (!check_from(name, o) || !check_shards(name, command, o))
         return false;
     if (command_table[command].input == INPUT_READ)
         return check_records(command, name, o) && check_measuring(command, name, o);

@@ -12,11 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is merged so far. */
-typedef struct Merging {
-    ImgstatDataset *all; /* NULL: nothing yet */
-} Merging;
-
 static bool complain(const char *sentence)
 {
     fprintf(stderr, "%s\n", sentence);
@@ -33,29 +28,13 @@ static bool complain_of(const char *path, const char *cause)
     return false;
 }
 
-static ImgstatDataset *load(const char *path)
+static bool add_file(ImgstatDataset *all, const char *path)
 {
-    ImgstatDataset *dataset = NULL;
     ImgstatError error;
-    if (strcmp(path, "-") != 0 && imgstat_format_of_file(path) != NULL)
-        (void)complain_of(path, "is an image, and records and images are not mixed");
-    else if (imgstat_dataset_load(path, 0, &dataset, &error) != IMGSTAT_OK)
-        (void)complain(error.message);
-    return dataset;
-}
-
-static bool add_file(Merging *merging, const char *path)
-{
-    ImgstatDataset *const one = load(path);
-    ImgstatError error;
-    if (one == NULL)
-        return false;
-    if (merging->all == NULL) {
-        merging->all = one;
-        return true;
-    }
-    const ImgstatResult result = imgstat_dataset_merge(merging->all, one, &error);
-    imgstat_dataset_destroy(one);
+    const ImgstatResult result = imgstat_dataset_merge_file(all, path, 0, &error);
+    if (result == IMGSTAT_ERR_FORMAT && strcmp(path, "-") != 0 &&
+        imgstat_format_of_file(path) != NULL)
+        return complain_of(path, "is an image, and records and images are not mixed");
     return result == IMGSTAT_OK || complain(error.message);
 }
 
@@ -70,7 +49,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool add_directory(Merging *merging, const char *folder)
+static bool add_directory(ImgstatDataset *all, const char *folder)
 {
     struct dirent **entries = NULL;
     const int n = scandir(folder, &entries, is_record, by_bytes);
@@ -82,7 +61,7 @@ static bool add_directory(Merging *merging, const char *folder)
         char *const path = text_alloc(bytes);
         const bool slash = folder[strlen(folder) - 1] == '/';
         snprintf(path, bytes, "%s%s%s", folder, slash ? "" : "/", entries[i]->d_name);
-        good = good && add_file(merging, path);
+        good = good && add_file(all, path);
         free(path);
         free(entries[i]);
     }
@@ -90,12 +69,12 @@ static bool add_directory(Merging *merging, const char *folder)
     return good;
 }
 
-static bool add(Merging *merging, const char *name)
+static bool add(ImgstatDataset *all, const char *name)
 {
     struct stat info;
     if (strcmp(name, "-") != 0 && stat(name, &info) == 0 && S_ISDIR(info.st_mode))
-        return add_directory(merging, name);
-    return add_file(merging, name);
+        return add_directory(all, name);
+    return add_file(all, name);
 }
 
 /* "3, 5 and 2 more of 16 shards are missing" */
@@ -124,35 +103,39 @@ static bool check_shards(const char *name, ImgstatDataset *dataset)
 
 ImgstatDataset *record_files_merge(const Options *o)
 {
-    Merging merging = {0};
+    ImgstatDataset *all;
+    ImgstatError error;
     NameReader reader = {0};
     const char *name;
     int cause = 0;
     bool good = true;
+    if (imgstat_dataset_create(&all, &error) != IMGSTAT_OK)
+        text_no_memory();
     for (size_t i = 0; good && i < o->n_names; i++)
-        good = add(&merging, o->names[i]);
+        good = add(all, o->names[i]);
     for (size_t i = 0; good && i < o->n_list; i++) {
         name = name_list_next(o, &reader, &cause);
-        good = name != NULL ? add(&merging, name)
+        good = name != NULL ? add(all, name)
                             : complain_of(o->files0_from,
                                           cause != 0 ? strerror(cause) : "is shorter than before");
     }
     name_reader_release(&reader);
     if (good && !o->partial)
-        good =
-            check_shards(o->n_names == 1 && o->n_list == 0 ? o->names[0] : o->command, merging.all);
-    if (!good) {
-        imgstat_dataset_destroy(merging.all);
-        return NULL;
-    }
-    return merging.all;
+        good = check_shards(o->n_names == 1 && o->n_list == 0 ? o->names[0] : o->command, all);
+    if (good)
+        return all;
+    imgstat_dataset_destroy(all);
+    return NULL;
 }
 
 ImgstatDataset *record_file_load(const char *path)
 {
-    ImgstatDataset *const dataset = load(path);
-    if (dataset != NULL && check_shards(path, dataset))
-        return dataset;
-    imgstat_dataset_destroy(dataset);
+    ImgstatDataset *all;
+    ImgstatError error;
+    if (imgstat_dataset_create(&all, &error) != IMGSTAT_OK)
+        text_no_memory();
+    if (add_file(all, path) && check_shards(path, all))
+        return all;
+    imgstat_dataset_destroy(all);
     return NULL;
 }

@@ -520,8 +520,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_create(const Imgstat
                                                                    ImgstatRecord **out,
                                                                    ImgstatError *err);
 /* Adds what `from` holds, and drops what was computed of `into`. Associative and commutative.
- * IMGSTAT_ERR_ARG where the kinds differ, and where one of two records of a wider type holds no
- * counts of leading bits (see ImgstatMeasure.mergeable); IMGSTAT_ERR_LIMIT beyond 2^63 samples.
+ * IMGSTAT_ERR_ARG where the kinds differ, where one of two records of a wider type holds no
+ * counts of leading bits (see ImgstatMeasure.mergeable), and where `into` is the record of a data
+ * set, whose group and kind cannot change; IMGSTAT_ERR_LIMIT beyond 2^63 samples, files or pages.
  * After a failure `into` is as it was. The record of an image in memory fits every kind of its
  * sample type, bits, channels and rules. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_merge(ImgstatRecord *into,
@@ -573,7 +574,8 @@ IMGSTAT_API void imgstat_dataset_destroy(ImgstatDataset *dataset); /* accepts NU
 /* Returns the number of records. */
 IMGSTAT_API size_t imgstat_dataset_records(ImgstatDataset *dataset);
 /* Returns record i of them in ascending order of group, then kind; NULL beyond the last. It is the
- * data set's, lives until that is destroyed, and may be computed. */
+ * data set's and lives until that is destroyed. It may be computed, saved, and merged into other
+ * records, not merged into: data sets merge as a whole. */
 IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_t i);
 /* Adds the records and the account of `from`, which stays as it is. Associative and commutative.
  * IMGSTAT_ERR_ARG, with a sentence that names what differs, and nothing changed:
@@ -585,6 +587,12 @@ IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge(ImgstatDataset *into,
                                                                    const ImgstatDataset *from,
                                                                    ImgstatError *err);
+
+/* Adds a data set that was saved: imgstat_dataset_load and imgstat_dataset_merge, in less time. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge_file(ImgstatDataset *into,
+                                                                        const char *path,
+                                                                        uint64_t memory,
+                                                                        ImgstatError *err);
 
 /* Writes a data set as bytes, as imgstat_record_bytes does. */
 IMGSTAT_API size_t imgstat_dataset_bytes(ImgstatDataset *dataset, void *out, size_t capacity);
@@ -728,6 +736,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_record(
     const ImgstatMethod *method, const ImgstatRecord *record, const ImgstatRecord *reference,
     ImgstatTransfer **out, ImgstatError *err);
 
+/* Creates the set of transfers that imgstat_transfer_from_record makes of the records of a data
+ * set: each image gets that of its group, which ImgstatJob.group names, and of its kind, the rules
+ * of reading apart. An image without one is an IMGSTAT_ERR_ARG. Not for IMGSTAT_MATCH. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_dataset(
+    const ImgstatMethod *method, ImgstatDataset *dataset, ImgstatTransfer **out, ImgstatError *err);
+
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
@@ -760,9 +774,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *p
 IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
 /* Checks that a transfer can map a page: its sample type and channels fit, or it is the mask of
- * another page and passes. */
+ * another page and passes. group: of the file, as ImgstatJob has it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer,
                                                                    const ImgstatPage *page,
+                                                                   const char *group,
                                                                    ImgstatError *err);
 
 /* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are

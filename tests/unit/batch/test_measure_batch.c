@@ -158,10 +158,10 @@ Test(measure_batch, transfers_fit_pages_of_their_kind)
     cr_assert_eq(imgstat_transfer_create(device, &stretch, &image, -1, NULL, &transfer, NULL),
                  IMGSTAT_OK);
     ImgstatError error;
-    cr_expect_eq(imgstat_transfer_fits(transfer, &page, &error), IMGSTAT_OK);
+    cr_expect_eq(imgstat_transfer_fits(transfer, &page, NULL, &error), IMGSTAT_OK);
     page.sample = IMGSTAT_U16;
     page.bits = 16;
-    cr_expect_neq(imgstat_transfer_fits(transfer, &page, &error), IMGSTAT_OK);
+    cr_expect_neq(imgstat_transfer_fits(transfer, &page, NULL, &error), IMGSTAT_OK);
     imgstat_transfer_destroy(transfer);
     imgstat_image_release(&image);
     imgstat_device_close(device);

@@ -11,6 +11,20 @@
 
 enum { BINS = 65536 };
 
+/* Reads bins [0, n), all 0 so far. */
+static BinRange get(ByteReader *reader, uint64_t *bins, size_t n)
+{
+    SparseBins sparse;
+    BinRange range;
+    cr_assert(bins_get(reader, n, &sparse, &range));
+    for (size_t i = 0; i < sparse.n; i++) {
+        cr_assert(sparse.bin[i] < n && (i == 0 || sparse.bin[i] > sparse.bin[i - 1]));
+        bins[sparse.bin[i]] = sparse.count[i];
+    }
+    free(sparse.count);
+    return range;
+}
+
 /* Writes the bins, reads them back, and returns the bytes they took. */
 static size_t code(const uint64_t *bins, size_t n)
 {
@@ -19,7 +33,7 @@ static size_t code(const uint64_t *bins, size_t n)
     bins_put(&writer, bins, n);
     cr_assert(again && !writer.failed);
     ByteReader reader = {.at = writer.bytes, .end = writer.bytes + writer.n};
-    const BinRange range = bins_get(&reader, again, n);
+    const BinRange range = get(&reader, again, n);
     cr_assert(!reader.failed && reader.at == reader.end);
     uint64_t sum = 0;
     for (size_t k = 0; k < n; k++)
@@ -31,7 +45,7 @@ static size_t code(const uint64_t *bins, size_t n)
     for (size_t cut = 0; cut < writer.n; cut += 1 + writer.n / 50) {
         ByteReader less = {.at = writer.bytes, .end = writer.bytes + cut};
         memset(again, 0, n * sizeof *again);
-        bins_get(&less, again, n);
+        get(&less, again, n);
         cr_assert(less.failed, "%zu of %zu bytes", cut, writer.n);
     }
     free(again);
@@ -107,7 +121,7 @@ Test(bins, have_one_form)
         bytes[0] = (uint8_t)(random_next(&random) % 12);
         ByteReader reader = {.at = bytes, .end = bytes + n};
         memset(bins, 0, sizeof bins);
-        bins_get(&reader, bins, 40);
+        get(&reader, bins, 40);
         if (reader.failed)
             continue;
         ByteWriter writer = {0};

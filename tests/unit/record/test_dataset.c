@@ -329,6 +329,29 @@ Test(dataset, records_come_by_group_and_kind)
     imgstat_dataset_destroy(dataset);
 }
 
+/* A kind or group that changed would have been in another place of the set, or twice in it. */
+Test(dataset, records_of_a_set_are_not_merged_into)
+{
+    ImgstatDataset *const set = dataset_new(NULL);
+    add(set, "a", 1, IMGSTAT_U8);
+    add(set, "b", 2, IMGSTAT_U8);
+    ImgstatRecord *const first = imgstat_dataset_record(set, 0);
+    ImgstatRecord *const second = imgstat_dataset_record(set, 1), *own = NULL;
+    ImgstatError error;
+    ImgstatKind kind;
+    check_refused(imgstat_record_merge(first, second, &error), &error, IMGSTAT_ERR_ARG,
+                  "is that of a data set");
+    imgstat_record_kind(first, &kind);
+    cr_assert(imgstat_record_create(&kind, &own, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_record_merge(own, first, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_record_merge(own, second, NULL) == IMGSTAT_OK);
+    cr_expect_eq(sum_of(own), 3);
+    cr_expect_eq(sum_of(first), 1);
+    cr_expect_str_eq(imgstat_record_group(first), "a");
+    imgstat_record_destroy(own);
+    imgstat_dataset_destroy(set);
+}
+
 Test(dataset, account_does_not_depend_on_order)
 {
     ImgstatDataset *const a = dataset_new(NULL), *const b = dataset_new(NULL);

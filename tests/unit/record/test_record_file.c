@@ -349,6 +349,116 @@ Test(bytes, alpha_beyond_its_type_is_refused)
     cr_assert(at + sizeof held < bytes.n);
     memcpy(bytes.at + at + sizeof held - sizeof beyond, beyond, sizeof beyond);
     put_right(bytes);
-    check_refused(bytes, IMGSTAT_ERR_FORMAT, "it says of no images what they are");
+    check_refused(bytes, IMGSTAT_ERR_FORMAT, "the kind of its images is wrong");
     free(bytes.at);
+}
+
+/* ---- Hostile numbers ---- */
+
+/* Whether a record with a changed tally, files and pages is read from its bytes. */
+static bool is_read(ImgstatRecord *record, const Tally *tally, uint64_t files, uint64_t pages)
+{
+    uint8_t bytes[4096];
+    ImgstatRecord *again = NULL;
+    ImgstatError error = {0};
+    record->record->tally[0] = *tally;
+    record->files = files;
+    record->pages = pages;
+    const size_t n = imgstat_record_bytes(record, bytes, sizeof bytes);
+    cr_assert(n > 0 && n <= sizeof bytes);
+    const ImgstatResult res = imgstat_record_from_bytes(bytes, n, &again, &error);
+    cr_assert((res == IMGSTAT_OK) == (again != NULL));
+    cr_assert(again || (res == IMGSTAT_ERR_FORMAT && strstr(error.message, "damaged")), "%s",
+              error.message);
+    imgstat_record_destroy(again);
+    return res == IMGSTAT_OK;
+}
+
+static ImgstatRecord *wide_record(ImgstatSample sample, const void *pixels)
+{
+    const ImgstatMeasure how = {.mergeable = true};
+    const ImagePro image = measure_wrap(pixels, 2, 2, 1, sample);
+    return measure_image(&image, &how);
+}
+
+/* Of 4 samples: sums that no such samples have. */
+Test(hostile, sums_of_integers_are_bounded)
+{
+    const int32_t small[] = {-3, 5, 1, -2}; /* sum 1, squares 39 */
+    const int64_t far[] = {INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX};
+    const uint64_t high[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    ImgstatRecord *record = wide_record(IMGSTAT_I32, small);
+    const Tally good = record->record->tally[0];
+    cr_assert(good.sum[0] == 1 && good.sum2[0] == 39 && is_read(record, &good, 0, 1));
+    const struct {
+        uint64_t sum[2], sum2[3];
+        bool read;
+    } cases[] = {
+        {{20, 0}, {100, 0, 0}, true}, /* four times the largest value and square */
+        {{21, 0}, {100, 0, 0}, false},
+        {{20, 0}, {101, 0, 0}, false},
+        {{20, 0}, {99, 0, 0}, false}, /* less than the sum of the means' squares */
+        {{(uint64_t)-12, UINT64_MAX}, {36, 0, 0}, true},
+        {{(uint64_t)-13, UINT64_MAX}, {100, 0, 0}, false},
+        {{0, (uint64_t)1 << 63}, {100, 0, 0}, false},
+        {{1, UINT64_MAX >> 1}, {100, 0, 0}, false},
+        {{1, 0}, {39, 1, 0}, false},
+        {{1, 0}, {39, 0, (uint64_t)1 << 63}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Tally tally = good;
+        memcpy(tally.sum, cases[i].sum, sizeof tally.sum);
+        memcpy(tally.sum2, cases[i].sum2, sizeof tally.sum2);
+        cr_expect(is_read(record, &tally, 0, 1) == cases[i].read, "case %zu", i);
+    }
+    imgstat_record_destroy(record);
+    record = wide_record(IMGSTAT_I64, far);
+    cr_expect(is_read(record, &record->record->tally[0], 0, 1), "the ends of the type");
+    imgstat_record_destroy(record);
+    record = wide_record(IMGSTAT_U64, high);
+    const Tally most = record->record->tally[0];
+    Tally above = most;
+    cr_expect(is_read(record, &most, 0, 1), "the largest squares");
+    above.sum2[0]++;
+    cr_expect_not(is_read(record, &above, 0, 1));
+    imgstat_record_destroy(record);
+}
+
+/* A count of segments that overflowed came round to 0 when records merged: the mean was defined. */
+Test(hostile, counts_do_not_come_round)
+{
+    const float pixels[] = {1, 2, 3, 4};
+    ImgstatRecord *const record = wide_record(IMGSTAT_F32, pixels);
+    const Tally good = record->record->tally[0];
+    Tally tally = good;
+    tally.sum_overflow = tally.sum2_overflow = 4;
+    cr_expect(is_read(record, &tally, 0, 1));
+    tally.sum_overflow = 5;
+    cr_expect_not(is_read(record, &tally, 0, 1));
+    tally.sum_overflow = RECORD_MOST_SAMPLES;
+    cr_expect_not(is_read(record, &tally, 0, 1));
+    tally = good;
+    tally.sum2_overflow = 5;
+    cr_expect_not(is_read(record, &tally, 0, 1));
+    const uint64_t most = RECORD_MOST_SAMPLES;
+    cr_expect(is_read(record, &good, most, most));
+    cr_expect_not(is_read(record, &good, most + 1, 1));
+    cr_expect_not(is_read(record, &good, 1, most + 1));
+    record->files = most;
+    record->pages = most;
+    ImgstatRecord *const other = wide_record(IMGSTAT_F32, pixels);
+    ImgstatError error;
+    cr_expect_eq(imgstat_record_merge(other, record, &error), IMGSTAT_ERR_LIMIT);
+    cr_expect(strstr(error.message, "files or pages"), "%s", error.message);
+    imgstat_record_destroy(other);
+    uint8_t bytes[4096];
+    const size_t n = imgstat_record_bytes(record, bytes, sizeof bytes);
+    ImgstatDataset *a = NULL, *b = NULL;
+    cr_assert(imgstat_dataset_from_bytes("a", bytes, n, 0, &a, &error) == IMGSTAT_OK);
+    cr_assert(imgstat_dataset_from_bytes("b", bytes, n, 0, &b, &error) == IMGSTAT_OK);
+    cr_expect_eq(imgstat_dataset_merge(a, b, &error), IMGSTAT_ERR_LIMIT);
+    cr_expect(strstr(error.message, "b: more than 2^63 files"), "%s", error.message);
+    imgstat_dataset_destroy(a);
+    imgstat_dataset_destroy(b);
+    imgstat_record_destroy(record);
 }
