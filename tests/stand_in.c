@@ -33,7 +33,7 @@ static StandIn open_devices[OPEN_MOST];
 static size_t calls_of[GPUS_MOST]; /* all devices on a GPU share it, and its faults */
 static bool lost[GPUS_MOST];
 static size_t n_open;
-static int working; /* GPUs that have had work */
+static int working; /* GPUs that have had work, or could not be opened */
 
 static int number_of(const char *variable, int otherwise)
 {
@@ -101,7 +101,7 @@ static size_t list_gpus(ImgstatDeviceInfo *info, size_t capacity)
     const int n = number_of("IMGSTAT_STAND_IN_GPUS", 2);
     for (int i = 0; i < n && (size_t)i < capacity; i++) {
         info[i] = (ImgstatDeviceInfo){.memory_bytes = 1 << 30};
-        snprintf(info[i].name, sizeof info[i].name, "cuda:%d", i);
+        snprintf(info[i].name, sizeof info[i].name, "cuda:%u", (unsigned char)i);
         snprintf(info[i].description, sizeof info[i].description, "a stand-in");
     }
     return (size_t)n;
@@ -115,8 +115,13 @@ static ImgstatResult open_gpu(int index, unsigned threads, Device **out, Imgstat
         return error_set(
             err, IMGSTAT_ERR_DEVICE,
             n == 0 ? "no CUDA device: no stand-in" : "cuda:%d: there is no such stand-in", index);
-    if (fault_of(index) == 0)
+    if (fault_of(index) == 0) {
+        pthread_mutex_lock(&lock);
+        working += calls_of[index]++ == 0;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&lock);
         return fail(index, err);
+    }
     IMGSTAT_TRY(cpu_device_ops.open(0, threads, out, err));
     (*out)->ops = &ops;
     pthread_mutex_lock(&lock);
@@ -150,7 +155,7 @@ static void describe(const Device *device, ImgstatDeviceInfo *out)
 {
     cpu_device_ops.describe(device, out);
     pthread_mutex_lock(&lock);
-    snprintf(out->name, sizeof out->name, "cuda:%d", find(device)->gpu % GPUS_MOST);
+    snprintf(out->name, sizeof out->name, "cuda:%u", (unsigned char)find(device)->gpu);
     pthread_mutex_unlock(&lock);
 }
 

@@ -399,23 +399,27 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+static ImgstatResult check_index(CudaDevice *device, ImgstatError *err)
+{
+    int n = 0;
+    CUDA_TRY(device, err, cudaGetDeviceCount(&n));
+    if (device->index >= 0 && device->index < n)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: there %s %d CUDA device%s, counted from 0",
+                     device->index, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
+}
+
 static ImgstatResult device_open(int index, unsigned threads, Device **out, ImgstatError *err)
 {
     *out = NULL;
-    int n = 0;
-    const cudaError_t status = cudaGetDeviceCount(&n);
-    if (status != cudaSuccess)
-        return cuda_failed(NULL, status, "cudaGetDeviceCount", err);
-    if (index < 0 || index >= n)
-        return error_set(err, IMGSTAT_ERR_DEVICE,
-                         "cuda:%d: there %s %d CUDA device%s, counted from 0", index,
-                         n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
     CudaDevice *device = (CudaDevice *)calloc(1, sizeof *device);
     if (!device)
         return error_memory(err, sizeof *device, "a device");
     device->base.ops = &cuda_device_ops;
     device->index = index;
-    ImgstatResult res = thread_pool_create(threads, &device->pool, err);
+    ImgstatResult res = check_index(device, err);
+    if (res == IMGSTAT_OK)
+        res = thread_pool_create(threads, &device->pool, err);
     if (res == IMGSTAT_OK)
         res = open_resources(device, err);
     if (res != IMGSTAT_OK) {

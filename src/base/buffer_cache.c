@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buffer_cache.c: a fixed array of buffers; an image takes the sizes that the one before released.
+/* buffer_cache.c: a fixed array of buffers. An image needs the sizes that the one before released.
  */
 #include "base/buffer_cache.h"
 
@@ -11,7 +11,8 @@
 enum {
     ALIGN = 64,
     SMALL = 32 << 10, /* malloc itself keeps buffers up to this size */
-    SLOTS = 256       /* more than one image needs: twice 64 blocks of a PNG, and some a thread */
+    SLOTS =
+        256 /* more than an image needs: a PNG has twice 64 blocks, and a few buffers a thread */
 };
 
 /* Lies in front of every buffer. */
@@ -42,8 +43,9 @@ static void free_cache(BufferCache *cache)
     free(cache);
 }
 
-/* Moves to `rest` the buffers that do not fit into `bytes`, newest first. The lock is held. */
-static size_t take_surplus(BufferCache *cache, size_t bytes, Header *rest[SLOTS])
+/* Moves to `rest` the buffers that do not fit into `bytes`; the newest are kept. The lock is held.
+ */
+static size_t remove_surplus(BufferCache *cache, size_t bytes, Header *rest[SLOTS])
 {
     size_t n_rest = 0, first = cache->n_kept;
     for (size_t i = cache->n_kept; i-- > 0;) {
@@ -64,7 +66,7 @@ void buffer_cache_trim(BufferCache *cache, size_t bytes)
 {
     Header *rest[SLOTS];
     pthread_mutex_lock(&cache->lock);
-    const size_t n = take_surplus(cache, bytes, rest);
+    const size_t n = remove_surplus(cache, bytes, rest);
     pthread_mutex_unlock(&cache->lock);
     for (size_t i = 0; i < n; i++)
         free(rest[i]);
@@ -76,7 +78,7 @@ void buffer_cache_destroy(BufferCache *cache)
         return;
     Header *rest[SLOTS];
     pthread_mutex_lock(&cache->lock);
-    const size_t n = take_surplus(cache, 0, rest);
+    const size_t n = remove_surplus(cache, 0, rest);
     cache->destroyed = true; /* in the same critical section: nothing is kept from here on */
     const bool last = cache->in_use == 0;
     pthread_mutex_unlock(&cache->lock);
@@ -96,10 +98,10 @@ static Header *remove_kept(BufferCache *cache, size_t slot)
     return buffer;
 }
 
-/* Returns the smallest kept buffer that is large enough, but not twice as large: a later request
- * may need that. If there is none, *outgrown is the largest of at least half the size, whose place
- * the new buffer takes. The lock is held. */
-static Header *take_kept(BufferCache *cache, size_t bytes, Header **outgrown)
+/* Removes the smallest kept buffer that is large enough and returns it. Buffers of twice the size
+ * stay for a later request. If none fits, *outgrown becomes the largest buffer of at least half the
+ * size: the new buffer replaces it. The lock is held. */
+static Header *remove_best(BufferCache *cache, size_t bytes, Header **outgrown)
 {
     size_t best = SLOTS, less = SLOTS;
     for (size_t i = cache->n_kept; i-- > 0;) {
@@ -132,7 +134,7 @@ void *buffer_cache_acquire(BufferCache *cache, size_t bytes)
         return buffer ? buffer + 1 : NULL;
     }
     pthread_mutex_lock(&cache->lock);
-    buffer = take_kept(cache, bytes, &outgrown);
+    buffer = remove_best(cache, bytes, &outgrown);
     cache->in_use++;
     cache->made += !buffer;
     pthread_mutex_unlock(&cache->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* byteswap.c: byte orders, in plain C that compilers make vectors of. */
+/* byteswap.c: reverses bytes, in plain C that compilers vectorize. */
 #include "base/byteswap.h"
 
 #include "base/compiler.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* byteswap.h: conversion between byte orders, and numbers in one of them. */
+/* byteswap.h: conversion between byte orders; numbers stored in a given byte order. */
 #ifndef IMGSTAT_BASE_BYTESWAP_H
 #define IMGSTAT_BASE_BYTESWAP_H
 
@@ -19,7 +19,7 @@ static inline void swap_words(const uint8_t *from, uint8_t *to, size_t n, size_t
     of[cpu_features_level()](from, to, n, word);
 }
 
-/* Returns the number in `bytes` bytes, at most 8. */
+/* Returns the number that `bytes` <= 8 bytes hold. */
 static inline uint64_t load_number(const uint8_t *at, unsigned bytes, bool big_endian)
 {
     uint64_t value = 0;
@@ -28,7 +28,7 @@ static inline uint64_t load_number(const uint8_t *at, unsigned bytes, bool big_e
     return value;
 }
 
-/* Stores the low `bytes` bytes of a number. */
+/* Stores the low `bytes` <= 8 bytes of a number. */
 static inline void store_number(uint8_t *at, uint64_t value, unsigned bytes, bool big_endian)
 {
     for (unsigned i = 0; i < bytes; i++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler.h: what the C language leaves to compilers. */
+/* compiler.h: extensions of C compilers. */
 #ifndef IMGSTAT_BASE_COMPILER_H
 #define IMGSTAT_BASE_COMPILER_H
 
-/* A function that is compiled into each caller, where its constant arguments are known. */
+/* Compiles a function into each caller, where its constant arguments are known. */
 #define FORCE_INLINE static inline __attribute__((always_inline))
 
-/* Elements of an array, not of a pointer. */
+/* The number of elements of an array; not for pointers. */
 #define ARRAY_LEN(array) (sizeof(array) / sizeof *(array))
 
-/* Stands before a loop in which no iteration reads what another one wrote. */
+/* Precedes a loop in which no iteration reads what another one wrote. */
 #ifdef __clang__
 #define LOOP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

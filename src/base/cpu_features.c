@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_features.c: what the processor has, or less, as tests want it. */
+/* cpu_features.c: asks the processor. Tests can choose a lower level. */
 #include "base/cpu_features.h"
 
 #include "base/error.h"
@@ -82,7 +82,7 @@ CpuLevel cpu_features_level(void)
 {
     static _Atomic int known = -1;
     int level = atomic_load_explicit(&known, memory_order_relaxed);
-    if (level < 0) { /* threads that come here at once find the same */
+    if (level < 0) { /* threads that get here at the same time find the same level */
         CpuLevel chosen;
         (void)cpu_features_choose(&chosen, NULL);
         level = (int)chosen;

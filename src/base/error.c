@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* error.c: codes to words; sentences that are safe to print whatever names are in them. */
+/* error.c: names of codes; sentences that are safe to print whatever names they contain. */
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/utf8.h"
@@ -36,8 +36,7 @@ const char *imgstat_result_name(ImgstatResult code)
     return "unknown";
 }
 
-/* Of a sentence that is too long the middle is left out, within a name: the cause stands at its
- * end. */
+/* A sentence that is too long loses its middle: that is within a name, and the cause follows. */
 #define ELLIPSIS "\xE2\x80\xA6"
 enum {
     MESSAGE_BYTES = sizeof((ImgstatError *)NULL)->message,
@@ -45,7 +44,7 @@ enum {
     HEAD_BYTES = MESSAGE_BYTES - sizeof ELLIPSIS - TAIL_BYTES
 };
 
-/* What stands for the character at `at`, and its bytes; returns the bytes of the character. */
+/* Finds the printable form of the character at `at`. Returns the bytes of the character. */
 static size_t printable(const unsigned char *at, bool mask_controls, const void **piece,
                         size_t *bytes)
 {
@@ -63,8 +62,8 @@ static size_t printable(const unsigned char *at, bool mask_controls, const void 
     return n;
 }
 
-/* Masks text and returns its length then. Of that text, to (unless NULL) gets what lies before head
- * and from tail on, with an ellipsis for what is between. */
+/* Masks text and returns the length of the result. to: NULL, or receives the result up to `head`
+ * and from `tail` on, with an ellipsis between the two. */
 static size_t mask(const char *text, char *to, size_t head, size_t tail)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -114,7 +113,7 @@ static ImgstatResult fill(ImgstatError *err, ImgstatResult code, const char *fil
     const bool fits = length < MESSAGE_BYTES;
     *err = (ImgstatError){.code = code, .file_bytes = (uint16_t)name};
     (void)mask(text, err->message, fits ? length : HEAD_BYTES, fits ? length : length - TAIL_BYTES);
-    if (!fits && name > HEAD_BYTES) { /* it ends behind the ellipsis */
+    if (!fits && name > HEAD_BYTES) { /* the name ends behind the ellipsis */
         const size_t behind = length - name < TAIL_BYTES ? length - name : TAIL_BYTES;
         err->file_bytes = (uint16_t)(strlen(err->message) - behind);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* error.h: filling an ImgstatError, and the few helpers every fallible function uses. */
+/* error.h: fills an ImgstatError; the helpers of every function that can fail. */
 #ifndef IMGSTAT_BASE_ERROR_H
 #define IMGSTAT_BASE_ERROR_H
 
 #include "imgstat.h"
 
-/* Returns from the calling function on error; only where nothing is held yet. */
+/* Returns from the calling function on error. Use it only where nothing must be released. */
 #define IMGSTAT_TRY(call)                         \
     do {                                          \
         const ImgstatResult try_result_ = (call); \
@@ -13,31 +13,32 @@
             return try_result_;                   \
     } while (0)
 
-/* Writes code and sentence (control characters masked, the middle of one that is too long left out)
- * and returns code. err may be NULL. */
+/* Writes code and sentence to *err and returns code. Control characters are masked; the middle of a
+ * sentence that is too long is left out. err may be NULL. */
 __attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err, ImgstatResult code,
                                                               const char *format, ...);
 
-/* Like error_set, with "FILE: " before the sentence; file is the name as the user gave it. */
+/* Works as error_set, with "FILE: " before the sentence. file: the name as the user wrote it. */
 __attribute__((format(printf, 4, 5))) ImgstatResult
 error_file(ImgstatError *err, ImgstatResult code, const char *file, const char *format, ...);
 
-/* The failure of a function of the program, which may have left no sentence: `otherwise` stands for
- * it. from: what the function was given for its error. */
+/* Reports the failure of a callback of the program, and returns code. from: the error that was
+ * passed to the callback. otherwise: the sentence to use if the callback wrote none. */
 ImgstatResult error_of_callback(ImgstatError *err, ImgstatResult code, const char *file,
                                 ImgstatError *from, const char *otherwise);
 
-/* IMGSTAT_ERR_ARG, with the name of the public function, unless all pointers that it needs are
- * given. */
+/* Fails with IMGSTAT_ERR_ARG unless `given`: whether the public function `function` has all
+ * pointers that it needs. */
 ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err);
 
-/* "out of memory for 123 bytes of WHAT" */
+/* Returns IMGSTAT_ERR_MEMORY: "out of memory for 123 bytes of WHAT". */
 ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 
-/* Adds the file to an error that names none. Returns code. */
+/* Adds the name of the file to an error that names none. Returns code. */
 ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *file);
 
-/* Adds the page to an error that names a file and no page. name: of the page. Returns code. */
+/* Adds a page to an error that names a file and no page. name: the page's name, "2" or "0.1".
+ * Returns code. */
 ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page,
                              const char *name);
 

@@ -5,7 +5,7 @@
 
 #include "base/sample.h"
 
-/* The value of the binary16 number with the bits `raw`; exact. */
+/* Returns the exact value of the binary16 number with the bits `raw`. */
 IMGSTAT_INLINE double half_value(uint32_t raw)
 {
     const uint32_t exponent = (raw >> 10) & 31u, fraction = raw & 1023u;
@@ -20,7 +20,8 @@ IMGSTAT_INLINE double half_value(uint32_t raw)
     return sign * power * (1.0 + (double)fraction * (1.0 / 1024.0));
 }
 
-/* The binary16 nearest to a finite double: one rounding, half to even. */
+/* Returns the bits of the binary16 number nearest to a finite double, rounded once, half to even.
+ */
 IMGSTAT_INLINE uint32_t half_raw(double value)
 {
     const double magnitude = fabs(value);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: images and bands of them; the one place where geometry is checked. */
+/* image.c: creates images and bands of them. Geometry is checked here alone. */
 #include "base/image.h"
 
 #include "base/sample.h"
 
 #include <stdlib.h>
 
-/* Rows of images that are made here start at multiples of a cache line. */
+/* Rows of images that are created here start at multiples of a cache line. */
 enum { ROW_ALIGNMENT = 64 };
 
 bool size_product(size_t a, size_t b, size_t *out)
@@ -88,7 +88,7 @@ ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const 
     return IMGSTAT_OK;
 }
 
-/* Not zeroed, but for what lies between rows: nobody writes that. */
+/* Allocates pixels. Only the bytes between rows are zeroed: nobody writes them. */
 static void *unset_pixels(size_t row, size_t pitch, uint32_t height)
 {
     unsigned char *const pixels = malloc(pitch * height);
@@ -172,14 +172,14 @@ ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count)
     return band;
 }
 
-ImgstatResult image_pieces(const ImagePro *image, UseBand use, void *context, ImgstatError *err)
+ImgstatResult image_each_band(const ImagePro *image, UseBand use, void *context, ImgstatError *err)
 {
-    const size_t fit = image->pitch ? IMAGE_PIECE_BYTES / image->pitch : image->height;
+    const size_t fit = image->pitch ? IMAGE_BAND_BYTES / image->pitch : image->height;
     const uint32_t most = fit == 0 ? 1 : fit < image->height ? (uint32_t)fit : image->height;
     for (uint32_t y = 0, n; y < image->height; y += n) {
         n = image->height - y < most ? image->height - y : most;
-        const ImagePro piece = image_band(image, y, n);
-        IMGSTAT_TRY(use(context, &piece, err));
+        const ImagePro band = image_band(image, y, n);
+        IMGSTAT_TRY(use(context, &band, err));
     }
     return IMGSTAT_OK;
 }

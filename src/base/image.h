@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* image.h: ImagePro inside the library: device memory, rows, bands. */
+/* image.h: what the library alone knows of ImagePro: device memory, rows, bands, checks. */
 #ifndef IMGSTAT_BASE_IMAGE_H
 #define IMGSTAT_BASE_IMAGE_H
 
 #include "base/error.h"
 
-/* Memory of a device. A distinct type without a pointer: host code cannot index it. */
+/* Memory of a device. The type has no pointer, so that host code cannot index it. */
 typedef struct DevMem {
     uint64_t address;
     size_t bytes;
 } DevMem;
 
-/* Row y of a host image. */
+/* Returns row y of a host image. */
 static inline const unsigned char *image_row(const ImagePro *image, size_t y)
 {
     return (const unsigned char *)image->host + y * image->pitch;
@@ -22,33 +22,38 @@ static inline size_t image_samples_per_row(const ImagePro *image)
     return (size_t)image->width * image->channels;
 }
 
-/* Overflow-checked products; false on overflow. */
+/* Multiplies. Returns false on overflow. */
 bool size_product(size_t a, size_t b, size_t *out);
 
-/* IMGSTAT_ERR_ARG unless channels > 0, sample is a type, and bits fit it. */
+/* Fails with IMGSTAT_ERR_ARG unless channels > 0, sample is a type, and bits fit it. */
 ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t bits,
                                ImgstatError *err);
-/* IMGSTAT_ERR_ARG unless alpha is a channel of the image, or -1. */
+
+/* Fails with IMGSTAT_ERR_ARG unless alpha is a channel of the image, or -1. */
 ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err);
-/* IMGSTAT_ERR_ARG if the image has a mask whose rows overlap. */
+
+/* Fails with IMGSTAT_ERR_ARG if the image has a mask whose rows overlap. */
 ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err);
 
-/* imgstat_image_create without zeroing: the caller writes every sample before it reads one. */
+/* Works as imgstat_image_create, but does not zero the samples: the caller writes every sample
+ * before it reads one. */
 ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t channels,
                                  ImgstatSample sample, uint8_t bits, ImagePro *out,
                                  ImgstatError *err);
 
-/* The band of rows [first, first + count): shares the memory of `image` and owns nothing. */
+/* Returns the band of rows [first, first + count). It shares the memory of `image` and owns
+ * nothing.
+ */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);
 
-/* Receives one band of an image; an error ends the loop over bands. */
+/* Receives one band of an image. An error ends the loop over the bands. */
 typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
 
-/* Of pixels that are made into others for one read, luma for one: those of a page that is kept do
- * not get as much again, and are in the cache when they are read. */
-enum { IMAGE_PIECE_BYTES = 16 << 20 };
-/* Calls use for every row of a host image once, in order, by pieces of about that size; ends at the
- * first error. */
-ImgstatResult image_pieces(const ImagePro *image, UseBand use, void *context, ImgstatError *err);
+/* Bytes of the bands of image_each_band, about. Pixels that are derived from a kept page for one
+ * read, such as luma, take no more, and stay in the cache until they are read. */
+enum { IMAGE_BAND_BYTES = 16 << 20 };
+
+/* Calls use with the bands of a host image, in order. Returns the first error. */
+ImgstatResult image_each_band(const ImagePro *image, UseBand use, void *context, ImgstatError *err);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* isa.h: source files that are compiled once per instruction set (the list is in CMakeLists.txt).
- * CMake defines IMGSTAT_ISA for them: portable, avx2 or avx512, as the levels of cpu_features.h are
- * called. A build for one processor lacks levels: IMGSTAT_WITHOUT_AVX2, IMGSTAT_WITHOUT_AVX512. */
+/* isa.h: for source files that are compiled once per instruction set. CMakeLists.txt lists them and
+ * defines IMGSTAT_ISA: portable, avx2 or avx512. base/cpu_features.h has these
+ * levels. A build for one processor lacks some: IMGSTAT_WITHOUT_AVX2, IMGSTAT_WITHOUT_AVX512. */
 #ifndef IMGSTAT_BASE_ISA_H
 #define IMGSTAT_BASE_ISA_H
 
 #define ISA_JOIN(name, isa)   name##_##isa
 #define ISA_EXPAND(name, isa) ISA_JOIN(name, isa)
 
-/* What such a file exports under a name: name_portable, name_avx2 ... */
+/* The name under which such a file exports `name`: name_portable, name_avx2 or name_avx512. */
 #define ISA(name) ISA_EXPAND(name, IMGSTAT_ISA)
 
 #if defined(IMGSTAT_WITHOUT_AVX2)
@@ -22,8 +22,8 @@
 #define ISA_AVX512(name) name##_avx512
 #endif
 
-/* The initializer of an array by CpuLevel: what each of them exports under the name. No level that
- * the build lacks is chosen (cpu_features.h); its element is the portable one. */
+/* The initializer of an array by CpuLevel of what these files export as `name`. A level
+ * that the build lacks is never chosen; its element is the portable one. */
 #if defined(__x86_64__)
 #define ISA_TABLE(name)                                   \
     {                                                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pixel.h: samples and rows of images in host memory. */
+/* pixel.h: loads and stores samples in host memory; rows of images and of masks. */
 #ifndef IMGSTAT_BASE_PIXEL_H
 #define IMGSTAT_BASE_PIXEL_H
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Loads a sample of `bytes` bytes, zero-extended. */
+/* Loads a sample of 1, 2, 4 or 8 bytes, zero-extended. */
 static inline uint64_t load_raw(const unsigned char *at, size_t bytes)
 {
     uint64_t raw = 0;
@@ -30,7 +30,7 @@ static inline uint64_t load_raw(const unsigned char *at, size_t bytes)
     }
 }
 
-/* Stores the low `bytes` bytes of raw. */
+/* Stores the low 1, 2, 4 or 8 bytes of raw. */
 static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
 {
     switch (bytes) {
@@ -52,13 +52,13 @@ static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
     }
 }
 
-/* Row y of a host image, to be written. */
+/* Returns row y of a host image, for writing. */
 static inline unsigned char *row_of(ImagePro *image, size_t y)
 {
     return (unsigned char *)image->host + y * image->pitch;
 }
 
-/* Row y of the mask of a host image; NULL: the image has none. */
+/* Returns row y of the mask of a host image. Returns NULL if the image has no mask. */
 static inline const uint8_t *mask_row(const ImagePro *image, size_t y)
 {
     return image->mask ? image->mask + y * image->mask_pitch : NULL;

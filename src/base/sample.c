@@ -73,7 +73,8 @@ double sample_double(ImgstatSample s, uint64_t key)
     return imgstat_value_double(sample_value(s, key));
 }
 
-/* An integer as sign and magnitude, for any integer s; false if s cannot hold it. */
+/* Finds the key of an integer, given by sign and magnitude, in an integer type. Returns false if
+ * the type cannot hold it. */
 static bool key_of_integer(ImgstatSample s, bool negative, uint64_t magnitude, uint64_t *key)
 {
     const uint64_t sign = (uint64_t)1 << (sample_bits(s) - 1);
@@ -93,7 +94,7 @@ static bool key_of_float(ImgstatSample s, ImgstatValue value, uint64_t *key)
 {
     uint64_t raw;
     if (s == IMGSTAT_F32 && !sample_is_float(value.sample)) {
-        /* Straight to float: by way of double a 64-bit integer would be rounded twice. */
+        /* Straight to float: through a double, a 64-bit integer would be rounded twice. */
         const float f = sample_is_signed(value.sample) ? (float)value.as.i : (float)value.as.u;
         raw = raw_of_float(s, (double)f);
     } else {
@@ -145,7 +146,7 @@ uint64_t sample_key_ceil(ImgstatSample s, double x)
     const uint64_t key = sample_key(s, raw);
     if (float_of_raw(s, raw) >= x)
         return key;
-    /* Rounded down: the next key is the answer, from -infinity and the largest finite value too. No
-     * value has the key before that of zero, where -0 would be. */
+    /* Rounded down: the next key is the result, also after -infinity and the largest finite value.
+     * The key before that of zero, where -0 would be, has no value. */
     return key + 2 == sign ? sign : key + 1;
 }

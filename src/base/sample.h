@@ -14,50 +14,54 @@
 #define IMGSTAT_INLINE static inline
 #endif
 
-/* An order key maps the raw bits of a sample to an unsigned integer of the same width such that
- * keys compare as the values do. -0 has the key of +0. NaNs lie outside [key(-inf), key(+inf)]:
- * negative NaNs below, positive ones above. */
+/* The order key of a sample is an unsigned integer of the same width. Keys compare as the values
+ * do. -0 has the key of +0. NaNs lie outside [key(-inf), key(+inf)]: negative ones below, positive
+ * ones above. */
 
-IMGSTAT_INLINE uint32_t sample_bits(ImgstatSample s) /* width in bits: 8, 16, 32, 64 */
+/* Returns the width of a type in bits: 8, 16, 32 or 64. */
+IMGSTAT_INLINE uint32_t sample_bits(ImgstatSample s)
 {
     return s <= IMGSTAT_I8 ? 8u : s <= IMGSTAT_F16 ? 16u : s <= IMGSTAT_F32 ? 32u : 64u;
 }
 
+/* Returns whether a type is floating. */
 IMGSTAT_INLINE bool sample_is_float(ImgstatSample s)
 {
     return s == IMGSTAT_F16 || s == IMGSTAT_F32 || s == IMGSTAT_F64;
 }
 
-IMGSTAT_INLINE bool sample_is_signed(ImgstatSample s) /* signed integer */
+/* Returns whether a type is a signed integer. */
+IMGSTAT_INLINE bool sample_is_signed(ImgstatSample s)
 {
     return s == IMGSTAT_I8 || s == IMGSTAT_I16 || s == IMGSTAT_I32 || s == IMGSTAT_I64;
 }
 
-/* Whether a double cannot hold every value of the type. */
+/* Returns whether doubles cannot hold every value of a type. */
 IMGSTAT_INLINE bool sample_exceeds_double(ImgstatSample s)
 {
     return sample_bits(s) == 64 && !sample_is_float(s);
 }
 
-/* Whether a record has one bin per value, so that all statistics follow from the bins. */
+/* Returns whether records of a type have one bin a value: all statistics follow from the bins. */
 IMGSTAT_INLINE bool sample_is_narrow(ImgstatSample s)
 {
     return s <= IMGSTAT_F16;
 }
 
-/* Bins of a record: one a key for narrow types, one per leading 16 bits of the key for wide. */
+/* Returns the number of bins of a record: one a key for narrow types, one for each value of the
+ * key's leading 16 bits for wide types. */
 IMGSTAT_INLINE uint32_t sample_record_bins(ImgstatSample s)
 {
     return s <= IMGSTAT_I8 ? 256u : 65536u;
 }
 
-/* Key >> this is its bin in a record. */
+/* Returns by how many bits a key is shifted right to give its bin. */
 IMGSTAT_INLINE uint32_t sample_bin_shift(ImgstatSample s)
 {
     return sample_is_narrow(s) ? 0u : sample_bits(s) - 16u;
 }
 
-/* raw: the sample's bits, zero-extended. */
+/* Returns the order key of a sample. raw: its bits, zero-extended. */
 IMGSTAT_INLINE uint64_t sample_key(ImgstatSample s, uint64_t raw)
 {
     const uint32_t width = sample_bits(s);
@@ -72,7 +76,7 @@ IMGSTAT_INLINE uint64_t sample_key(ImgstatSample s, uint64_t raw)
     return (raw & sign) ? ~raw & all : raw | sign;
 }
 
-/* The raw bits whose key is `key`; +0 for the key of zero. */
+/* Returns the bits of the sample with a key; of zeros, those of +0. */
 IMGSTAT_INLINE uint64_t sample_raw(ImgstatSample s, uint64_t key)
 {
     const uint32_t width = sample_bits(s);
@@ -85,14 +89,14 @@ IMGSTAT_INLINE uint64_t sample_raw(ImgstatSample s, uint64_t key)
     return (key & sign) ? key ^ sign : ~key & all;
 }
 
-/* key - from of two integers, given by their keys; rounded once. */
+/* Returns key - from, rounded once: the difference of two integers with these keys. */
 IMGSTAT_INLINE double key_distance(uint64_t key, uint64_t from)
 {
     return key >= from ? (double)(key - from) : -(double)(from - key);
 }
 
-/* Keys of -infinity and +infinity; finite floats lie strictly between. 0 and the largest key for
- * integers, whose every key is finite (compare with sample_is_float first). */
+/* Returns the key of -infinity or +infinity: finite floats lie strictly between. For integers it
+ * returns 0 or the largest key, which are keys of finite values. */
 IMGSTAT_INLINE uint64_t sample_key_infinity(ImgstatSample s, bool negative)
 {
     const uint64_t inf = s == IMGSTAT_F16   ? 0x7C00u
@@ -104,15 +108,19 @@ IMGSTAT_INLINE uint64_t sample_key_infinity(ImgstatSample s, bool negative)
     return sample_key(s, negative ? inf | sign : inf);
 }
 
-/* The value of a key. Floats: exact. */
+/* Returns the exact value of a key. */
 ImgstatValue sample_value(ImgstatSample s, uint64_t key);
-/* The value of a key as the nearest double. */
+
+/* Returns the double nearest to the value of a key. */
 double sample_double(ImgstatSample s, uint64_t key);
-/* The key of `value`, converted to type s; false if s cannot hold it (floats round: a double
- * nodata value of a float32 image is compared after rounding to float32). */
+
+/* Finds the key of `value`, converted to type s. Returns false if s cannot hold the value. Floats
+ * round: a nodata value is compared after rounding to the type of the image. */
 bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key);
-/* The smallest key whose value is >= x, for finite x; one past the largest finite key if none is.
- * For 64-bit integers that is the largest key itself, which is the answer for no other double. */
+
+/* Returns the smallest key whose value is >= x, for finite x. If there is none, it returns the
+ * largest finite key + 1; of 64-bit integers the largest key, which is the result for no other
+ * double. */
 uint64_t sample_key_ceil(ImgstatSample s, double x);
 
 #endif

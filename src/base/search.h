@@ -5,8 +5,8 @@
 
 #include "base/sample.h"
 
-/* Returns the index of the first of n ascending numbers that is above `most`, or n. From one number
- * to the next are `step` bytes: each may be a member of a larger struct. */
+/* Returns the index of the first of n ascending numbers that is above `most`. Returns n if there is
+ * none. step: bytes from one number to the next; numbers may be members of larger structs. */
 IMGSTAT_INLINE uint32_t first_above(const uint64_t *numbers, size_t step, uint32_t n, uint64_t most)
 {
     uint32_t low = 0, high = n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread_pool.c: a few threads that share out numbered tasks. */
+/* thread_pool.c: threads take the next task from one counter until none is left. */
 #define _GNU_SOURCE
 #include "base/thread_pool.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* More than any machine has processors that one process image fills; bounds the allocation. */
+/* Bounds the allocation. No machine has as many processors. */
 enum { POOL_MAX_THREADS = 1024 };
 
 typedef struct Worker {
@@ -19,20 +19,20 @@ typedef struct Worker {
 } Worker;
 
 struct ThreadPool {
-    unsigned threads; /* the caller's included */
-    unsigned used;    /* the first so many of them */
+    unsigned threads; /* with the caller's */
+    unsigned used;    /* of them, in later runs */
     unsigned started; /* workers running */
     bool tried;       /* to start them */
     pthread_mutex_t lock;
     pthread_cond_t work_there, work_done;
     uint64_t round; /* number of the thread_pool_run in progress */
     unsigned busy;  /* workers inside it */
-    unsigned few;   /* threads that have a part in it */
+    unsigned few;   /* threads that take part in it */
     bool stop;
     void (*work)(void *context, size_t task, unsigned thread);
     void *context;
     size_t tasks;
-    size_t next; /* next task; taken atomically */
+    size_t next; /* task; incremented atomically */
     Worker worker[];
 };
 
@@ -45,7 +45,7 @@ unsigned thread_pool_processors(void)
     return online > 0 ? (unsigned)online : 1;
 }
 
-static void take_tasks(ThreadPool *pool, unsigned thread)
+static void run_tasks(ThreadPool *pool, unsigned thread)
 {
     for (;;) {
         const size_t task = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED);
@@ -68,12 +68,12 @@ static void *worker_main(void *argument)
         if (pool->stop)
             break;
         seen = pool->round;
-        /* The others may have finished that round before this thread woke up. */
+        /* The other threads may have finished that round before this one woke up. */
         if (!pool->work || worker->thread >= pool->few)
             continue;
         pool->busy++;
         pthread_mutex_unlock(&pool->lock);
-        take_tasks(pool, worker->thread);
+        run_tasks(pool, worker->thread);
         pthread_mutex_lock(&pool->lock);
         if (--pool->busy == 0)
             pthread_cond_signal(&pool->work_done);
@@ -182,7 +182,7 @@ void thread_pool_run_few(ThreadPool *pool, unsigned threads, size_t tasks,
     pthread_cond_broadcast(&pool->work_there);
     pthread_mutex_unlock(&pool->lock);
 
-    take_tasks(pool, 0);
+    run_tasks(pool, 0);
 
     pthread_mutex_lock(&pool->lock);
     while (pool->busy > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8.c: characters of UTF-8, and what is none. */
+/* utf8.c: decodes characters and finds invalid bytes. */
 #include "base/utf8.h"
 
 size_t utf8_decode(const unsigned char *s, uint32_t *code)

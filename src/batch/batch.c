@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: a batch of files: checked, given threads and memory, run. */
 #include "batch/job.h"
+#include "batch/peers.h"
 #include "batch/same_scale.h"
 #include "batch/scheduler.h"
 
@@ -26,6 +27,16 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     if ((unsigned)batch->together > IMGSTAT_BY_ALL)
         return error_set(err, IMGSTAT_ERR_ARG, "%d is no way to group images",
                          (int)batch->together);
+    const ImgstatPeers *const peers = batch->peers;
+    if (peers && (peers->rank >= peers->n || !peers->send || !peers->receive ||
+                  batch->together != IMGSTAT_BY_ALL))
+        return error_set(err, IMGSTAT_ERR_ARG, "processes share what all files together need");
+    for (size_t i = 0; peers && i < n; i++)
+        if (job[i].output)
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "processes measure together: job %zu has an "
+                             "output",
+                             i);
     if (batch->together < IMGSTAT_BY_CHANNEL)
         return IMGSTAT_OK;
     if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)
@@ -38,6 +49,37 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
             return error_set(err, IMGSTAT_ERR_ARG,
                              "standard input cannot be read twice, as together needs");
     return IMGSTAT_OK;
+}
+
+static void put_nothing(void *context, ByteWriter *writer)
+{
+    (void)context;
+    (void)writer;
+}
+
+static void clear_nothing(void *context)
+{
+    (void)context;
+}
+
+static ImgstatResult add_nothing(void *context, ByteReader *reader, ImgstatError *err)
+{
+    (void)context;
+    (void)reader;
+    (void)err;
+    return IMGSTAT_OK;
+}
+
+/* One process that cannot begin ends the batch in all: the others would wait for it. */
+static ImgstatResult begin_with_peers(const ImgstatPeers *peers, ImgstatResult res,
+                                      ImgstatError *err)
+{
+    const PeerData nothing = {.put = put_nothing, .clear = clear_nothing, .add = add_nothing};
+    ImgstatError why = err ? *err : (ImgstatError){0};
+    res = peers_combine(peers, &nothing, res, &why);
+    if (res != IMGSTAT_OK && err)
+        *err = why;
+    return res;
 }
 
 static void plan_memory(Jobs *jobs)
@@ -90,6 +132,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
                                sort_bytes(jobs.pipeline.memory), &reference, err);
     jobs.pipeline.reference = reference;
+    if (batch->peers)
+        res = begin_with_peers(batch->peers, res, err);
     if (res == IMGSTAT_OK && batch->together == IMGSTAT_BY_ALL) {
         res = jobs_share_transfer(&jobs, &worker, err);
         shared = jobs.made;

@@ -63,7 +63,8 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     return res;
 }
 
-/* Reads again on the devices of the batch, and once more on others where one fails. */
+/* Reads again on the devices of the batch, and once more on others where one fails, unless other
+ * processes read as well. */
 static ImgstatResult read_again(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                                 const ImgstatMeasure *how, const ImgstatJobStream *jobs,
                                 ImgstatError *err)
@@ -76,7 +77,7 @@ static ImgstatResult read_again(ImgstatDataset *dataset, const ImgstatMeasureBat
     do {
         res = dataset_read_again(dataset, batch, how, jobs, &devices, &again, &why);
         device_list_report(&devices);
-    } while (res != IMGSTAT_OK && again);
+    } while (res != IMGSTAT_OK && again && !batch->peers);
     device_list_release(&devices);
     if (res != IMGSTAT_OK && err)
         *err = why;

@@ -6,6 +6,8 @@
 
 #include "batch/dataset_part.h"
 #include "batch/job.h"
+#include "batch/peers.h"
+#include "batch/request_copy.h"
 #include "codec/page_group.h"
 #include "measure/measure.h"
 #include "measure/result.h"
@@ -16,8 +18,7 @@
 #include <unistd.h>
 
 enum {
-    RECORDS = 64, /* that are computed at a time */
-    COUNTS_BYTES = 65536 * sizeof(uint64_t),
+    RECORDS = 64,          /* that are computed at a time */
     COPY_BYTES = 256 << 20 /* of the counters that all workers have for one record */
 };
 
@@ -57,20 +58,13 @@ typedef struct Rounds {
 
 /* ---- Workers --------------------------------------------------------------------------------- */
 
-/* What a worker has found for one computation, until the end of the round. */
-typedef struct Copy {
-    ReadRequest request;
-    uint64_t *counts;  /* of digits, then of ranges */
-    bool made, shared; /* shared: too large, requests are served one at a time */
-} Copy;
-
 typedef struct Worker {
     ImgstatDevice *device;
     const char *name; /* of the device */
     BandMemory memory;
     Digest states;
     uint64_t n_states;
-    Copy copy[RECORDS];
+    RequestCopy copy[RECORDS]; /* of computations, until the end of the round */
 } Worker;
 
 typedef struct Outcome {
@@ -78,79 +72,16 @@ typedef struct Outcome {
     ImgstatError error;
 } Outcome;
 
-static size_t count_bins(const ReadRequest *request)
-{
-    size_t n = request->n_digits * 65536;
-    for (size_t i = 0; i < request->n_ranges; i++)
-        n += request->ranges[i].n_bins;
-    return n;
-}
-
-static void release_copy(Copy *copy)
-{
-    free(copy->request.digits);
-    free(copy->request.ranges);
-    free(copy->request.central);
-    free(copy->counts);
-    *copy = (Copy){0};
-}
-
-static ImgstatResult make_copy(const Rounds *rounds, const Computation *item, Copy *copy,
-                               ImgstatError *err)
-{
-    const ReadRequest *const request = item->request;
-    const uint16_t channels = item->record->kind->channels;
-    const size_t bins = count_bins(request);
-    copy->made = true;
-    copy->shared =
-        request->n_gathers > 0 || bins * sizeof *copy->counts > COPY_BYTES / rounds->share.workers;
-    if (copy->shared)
-        return IMGSTAT_OK;
-    copy->request = *request;
-    copy->request.digits = malloc((request->n_digits + 1) * sizeof *request->digits);
-    copy->request.ranges = malloc((request->n_ranges + 1) * sizeof *request->ranges);
-    copy->request.central = request->central ? calloc(channels, sizeof(Central)) : NULL;
-    copy->counts = calloc(bins + 1, sizeof *copy->counts);
-    if (!copy->request.digits || !copy->request.ranges || !copy->counts ||
-        (request->central && !copy->request.central))
-        return error_memory(err, bins * sizeof *copy->counts, "counters");
-    uint64_t *at = copy->counts;
-    for (size_t i = 0; i < request->n_digits; i++, at += 65536) {
-        copy->request.digits[i] = request->digits[i];
-        copy->request.digits[i].bins = at;
-    }
-    for (size_t i = 0; i < request->n_ranges; i++) {
-        copy->request.ranges[i] = request->ranges[i];
-        copy->request.ranges[i].bins = at;
-        at += request->ranges[i].n_bins;
-    }
-    return IMGSTAT_OK;
-}
-
-/* Adds what a worker has found to what the request adds to. */
-static void add_copy(Computation *item, const Copy *copy)
-{
-    const ReadRequest *const into = item->request, *const from = &copy->request;
-    pthread_mutex_lock(&item->lock);
-    for (size_t i = 0; i < into->n_digits; i++)
-        for (size_t k = 0; k < 65536; k++)
-            into->digits[i].bins[k] += from->digits[i].bins[k];
-    for (size_t i = 0; i < into->n_ranges; i++)
-        for (size_t k = 0; k < into->ranges[i].n_bins; k++)
-            into->ranges[i].bins[k] += from->ranges[i].bins[k];
-    for (uint16_t c = 0; into->central && c < item->record->kind->channels; c++)
-        central_merge(&into->central[c], &from->central[c]);
-    pthread_mutex_unlock(&item->lock);
-}
-
 static void close_worker(void *context, void *own)
 {
     Rounds *const rounds = context;
     Worker *const worker = own;
     for (size_t i = 0; i < rounds->n; i++) {
-        if (worker->copy[i].made && !worker->copy[i].shared && worker->copy[i].counts)
-            add_copy(&rounds->item[i], &worker->copy[i]);
-        release_copy(&worker->copy[i]);
+        Computation *const item = &rounds->item[i];
+        pthread_mutex_lock(&item->lock);
+        request_copy_add(&worker->copy[i], item->request, item->record->kind->channels);
+        pthread_mutex_unlock(&item->lock);
+        request_copy_release(&worker->copy[i]);
     }
     pthread_mutex_lock(&rounds->lock);
     digest_add(&rounds->states, &worker->states);
@@ -185,10 +116,11 @@ static Computation *find_item(Rounds *rounds, const ImgstatKind *kind, const cha
 static ImgstatResult read_for(Rounds *rounds, Worker *worker, Computation *item, ImgstatFile *file,
                               uint32_t page, ImgstatError *err)
 {
-    Copy *const copy = &worker->copy[item - rounds->item];
+    RequestCopy *const copy = &worker->copy[item - rounds->item];
     const ImgstatRegion *const region = &item->record->kind->region;
     if (!copy->made)
-        IMGSTAT_TRY(make_copy(rounds, item, copy, err));
+        IMGSTAT_TRY(request_copy_make(item->request, item->record->kind->channels,
+                                      COPY_BYTES / rounds->share.workers, copy, err));
     if (copy->shared)
         pthread_mutex_lock(&item->lock);
     const ImgstatResult res =
@@ -317,7 +249,8 @@ static ImgstatResult check_round(const Rounds *rounds, ImgstatError *err)
                             "a file changed between two reads: the statistics would be of neither");
 }
 
-static ImgstatResult read_round(Rounds *rounds, ImgstatError *err)
+/* Reads the files of this process once. */
+static ImgstatResult read_files(Rounds *rounds, ImgstatError *err)
 {
     JobQueue queue;
     Worker first = {0};
@@ -350,6 +283,62 @@ static ImgstatResult read_round(Rounds *rounds, ImgstatError *err)
         res = failed->code;
     }
     job_queue_close(&queue);
+    return res;
+}
+
+static void put_round(void *context, ByteWriter *writer)
+{
+    const Rounds *const rounds = context;
+    put_number(writer, rounds->states.low, 8);
+    put_number(writer, rounds->states.high, 8);
+    put_varint(writer, rounds->n_states);
+    for (size_t i = 0; i < rounds->n; i++) {
+        const Computation *const item = &rounds->item[i];
+        if (!item->request)
+            continue;
+        put_varint(writer, item->pages);
+        peers_put_request(writer, item->request, item->record->kind->channels);
+    }
+}
+
+static void clear_round(void *context)
+{
+    Rounds *const rounds = context;
+    rounds->states = (Digest){0};
+    rounds->n_states = 0;
+    for (size_t i = 0; i < rounds->n; i++) {
+        Computation *const item = &rounds->item[i];
+        atomic_store(&item->pages, 0);
+        if (item->request)
+            peers_clear_request(item->request, item->record->kind->channels);
+    }
+}
+
+static ImgstatResult add_round(void *context, ByteReader *reader, ImgstatError *err)
+{
+    Rounds *const rounds = context;
+    Digest states = {.low = get_number(reader, 8)};
+    states.high = get_number(reader, 8);
+    digest_add(&rounds->states, &states);
+    rounds->n_states += get_varint(reader);
+    for (size_t i = 0; i < rounds->n; i++) {
+        Computation *const item = &rounds->item[i];
+        if (!item->request)
+            continue;
+        atomic_fetch_add(&item->pages, get_varint(reader));
+        peers_add_request(reader, item->request, item->record->kind->channels);
+    }
+    (void)err;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_round(Rounds *rounds, ImgstatError *err)
+{
+    const PeerData found = {
+        .context = rounds, .put = put_round, .clear = clear_round, .add = add_round};
+    ImgstatResult res = read_files(rounds, err);
+    if (rounds->batch->peers)
+        res = peers_combine(rounds->batch->peers, &found, res, err);
     return res == IMGSTAT_OK ? check_round(rounds, err) : res;
 }
 

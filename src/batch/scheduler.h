@@ -91,6 +91,13 @@ ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
  * depths. Fills `failed`, `made` and pipeline.transfer. */
 ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
+/* batch/shared_transfer.c: a job cannot be transformed. Under the lock, or on one thread. */
+void jobs_note_failure(Jobs *jobs, size_t index, const ImgstatError *error);
+
+/* batch/shared_peers.c: gives every process of the batch what all of them measured, and the first
+ * failure of one. own, err: whether this process failed. */
+ImgstatResult jobs_share_measured(Jobs *jobs, ImgstatResult own, ImgstatError *err);
+
 /* batch/shared_transfer.c: frees `failed`. */
 void jobs_forget_failed(Jobs *jobs);
 

@@ -5,6 +5,7 @@
 #include "batch/scheduler.h"
 
 #include "batch/job.h"
+#include "batch/peers.h"
 #include "record/widen.h"
 #include "transfer/fewer_bits.h"
 #include "transform/group_transfer.h"
@@ -22,6 +23,15 @@ void jobs_forget_failed(Jobs *jobs)
     jobs->failed = NULL;
 }
 
+void jobs_note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
+{
+    jobs->failed[index] = malloc(sizeof *error);
+    if (jobs->failed[index])
+        *jobs->failed[index] = *error;
+    else
+        atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
+}
+
 typedef struct Together {
     Jobs *jobs;
     TransformWorker *worker;    /* of the calling thread, for further reads */
@@ -29,13 +39,12 @@ typedef struct Together {
     const SharedGroup *only;    /* the group whose images are read again */
 } Together;
 
-static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
+/* Whether this process measures a job. */
+static bool is_own(const Jobs *jobs, size_t index)
 {
-    jobs->failed[index] = malloc(sizeof *error);
-    if (jobs->failed[index])
-        *jobs->failed[index] = *error;
-    else
-        atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
+    const ImgstatPeers *const peers = jobs->batch->peers;
+    return !jobs->failed[index] && !jobs->job[index].only_mapped &&
+           (!peers || index % peers->n == peers->rank);
 }
 
 static const char *text_of(const char *text)
@@ -144,7 +153,7 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
     ImgstatResult res = IMGSTAT_OK;
     if (!records)
         res = error_memory(&error, n * sizeof(Record *), "records");
-    else if (!jobs->failed[index] && !jobs->job[index].only_mapped)
+    else if (is_own(jobs, index))
         res = read_file(&t, worker, index, records, &error);
     while (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
         destroy_records(records, n);
@@ -156,7 +165,7 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
         if (records[g])
             transfer_input_merge(jobs->groups.group[g].input, &records[g]);
     if (res != IMGSTAT_OK)
-        note_failure(jobs, index, &error);
+        jobs_note_failure(jobs, index, &error);
     pthread_mutex_unlock(&jobs->lock);
     destroy_records(records, n); /* no page of a failed file counts */
     free(records);
@@ -211,7 +220,7 @@ static ImgstatResult check_groups(Jobs *jobs, ImgstatError *err)
             continue;
         (void)!error_file(&error, IMGSTAT_ERR_ARG, job->input,
                           "none of the files that are measured is of its group, \"%s\"", group);
-        note_failure(jobs, i, &error);
+        jobs_note_failure(jobs, i, &error);
     }
     free(measured);
     return n > 0 ? IMGSTAT_OK
@@ -261,7 +270,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
             if (jobs->failed[i] || job_is_readable_again(&jobs->job[i]) == (pipes == 1))
                 continue;
             if (jobs_open(jobs, i, NULL, NULL, &file, &error) != IMGSTAT_OK) {
-                note_failure(jobs, i, &error);
+                jobs_note_failure(jobs, i, &error);
                 continue;
             }
             const ImgstatResult res = check_file(jobs, &jobs->job[i], file, err);
@@ -277,15 +286,16 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 static ImgstatResult read_files(void *context, const ReadRequest *request, ImgstatError *err)
 {
     Together *const t = context;
+    const ImgstatPeers *const peers = t->jobs->batch->peers;
+    ImgstatResult res = IMGSTAT_OK;
     t->request = request;
-    for (size_t i = 0; i < t->jobs->n; i++) {
+    for (size_t i = 0; i < t->jobs->n && res == IMGSTAT_OK; i++) {
         const ImgstatJob *const job = &t->jobs->job[i];
-        if (!t->jobs->failed[i] && !job->only_mapped &&
-            strcmp(text_of(job->group), text_of(t->only->key.set)) == 0)
-            IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));
+        if (is_own(t->jobs, i) && strcmp(text_of(job->group), text_of(t->only->key.set)) == 0)
+            res = read_file(t, t->worker, i, NULL, err);
         report_measured(t->jobs, i + 1);
     }
-    return IMGSTAT_OK;
+    return peers ? peers_combine_request(peers, request, 0, res, err) : res;
 }
 
 /* Makes the transfer of the images of a group that have so many bits; 0: of all. */
@@ -355,7 +365,7 @@ static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *e
                                  .context = &t,
                                  .threads = worker->device->threads,
                                  .cache = worker->device->cache,
-                                 .sorter = worker->device};
+                                 .sorter = jobs->batch->peers ? NULL : worker->device};
     for (size_t g = 0; g < jobs->groups.n; g++) {
         SharedGroup *const group = &jobs->groups.group[g];
         if (!group->input->record)
@@ -385,6 +395,8 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
         res = jobs_take_unopened(jobs, err);
     if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
+    if (jobs->batch->peers)
+        res = jobs_share_measured(jobs, res, err);
     if (res == IMGSTAT_OK)
         res = finish(jobs, worker, err);
     shared_groups_release(&jobs->groups);
@@ -397,7 +409,7 @@ ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatEr
 {
     ImgstatError why = {0};
     ImgstatResult res = read_all(jobs, worker, &why);
-    while (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &why)) {
+    while (res != IMGSTAT_OK && !jobs->batch->peers && jobs_fall_back(jobs, worker, res, &why)) {
         jobs_forget_failed(jobs);
         transfer_destroy(jobs->made);
         jobs->made = NULL;

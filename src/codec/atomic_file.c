@@ -24,7 +24,7 @@ bool atomic_file_exists(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A file without a name in that folder; -1 on failure. */
+/* Opens an unnamed file in a folder. Returns -1 on failure. */
 static int open_unnamed(const char *dir)
 {
     const int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -55,7 +55,8 @@ ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* The kernel takes the umask off the mode, which mkostemp would not let it. */
+/* Creates a file with a random name. mkostemp has no argument for the mode, from which the kernel
+ * takes the umask. */
 static int create_unique(char *path, mode_t mode)
 {
     enum { ATTEMPTS = 100, LETTERS = 6 };
@@ -74,9 +75,9 @@ static int create_unique(char *path, mode_t mode)
     return -1;
 }
 
-/* What writing into the old file would have kept. The owner first: changing it takes bits off the
- * mode. Who may not give files away may still set the group. File systems without permissions
- * refuse; cp does not mind either. */
+/* Sets what writing into the old file would have kept. The owner comes first, because changing it
+ * clears bits of the mode. A user who may not change the owner may still set the group. File
+ * systems without permissions refuse, which is no failure: it is none for cp. */
 static bool set_owner_and_mode(int fd, const struct stat *old)
 {
     struct stat st;
@@ -87,8 +88,8 @@ static bool set_owner_and_mode(int fd, const struct stat *old)
     return fchmod(fd, old->st_mode & 0777) == 0 || errno == EPERM || errno == ENOTSUP;
 }
 
-/* ".NAME.XXXXXX" in the target's folder; a long NAME is cut, so that the whole fits NAME_MAX.
- * old: the file that is there, or NULL. */
+/* Opens ".NAME.XXXXXX" in the target's folder. A long NAME is cut, so that the whole fits NAME_MAX.
+ * old: the file to be replaced, or NULL. */
 static ImgstatResult open_beside(AtomicFile *output, mode_t mode, const struct stat *old,
                                  ImgstatError *err)
 {
@@ -252,7 +253,7 @@ static ImgstatResult open_stream(const AtomicFile *output, int *to, ImgstatError
     }
 }
 
-/* A signal cuts short what waits for a reader: that may be meant for us. */
+/* A signal interrupts a write that waits for a reader: it may be Ctrl-C. */
 static ImgstatResult write_stream(const AtomicFile *output, int to, const char *from, size_t bytes,
                                   ImgstatError *err)
 {
@@ -278,7 +279,7 @@ static ImgstatResult write_sink(AtomicFile *output, const char *from, size_t byt
                              : error_of_callback(err, res, output->name, &why, "cannot be written");
 }
 
-/* Ends what the sink was given. */
+/* Ends the output of a sink that was given bytes. */
 static ImgstatResult finish_sink(AtomicFile *output, ImgstatResult result, ImgstatError *err)
 {
     ImgstatError why = {.message = ""};
@@ -290,8 +291,8 @@ static ImgstatResult finish_sink(AtomicFile *output, ImgstatResult result, Imgst
                : error_of_callback(err, res, output->name, &why, "cannot be written");
 }
 
-/* Copies the unlinked temporary to standard output, into the FIFO or device that `name` is, or to
- * the program. */
+/* Copies the unlinked temporary file to standard output, to the FIFO or device `name`, or to the
+ * program. */
 static ImgstatResult copy_out(AtomicFile *output, ImgstatError *err)
 {
     enum { COPY_BYTES = 1 << 15 };
@@ -319,8 +320,8 @@ static ImgstatResult copy_out(AtomicFile *output, ImgstatError *err)
     return finish_sink(output, res, err);
 }
 
-/* Onto a target that is not there. File systems that cannot promise that make a link, those without
- * links (FUSE, shared folders of virtual machines) a rename. */
+/* Renames to a name that must not exist. File systems that cannot do that in one step make a link;
+ * those without links (FUSE, shared folders of virtual machines) rename. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -339,8 +340,8 @@ static int rename_to_new(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* Onto the target in one step. A file that is replaced reaches the disk first: a power cut must not
- * cost the old one. For a new file nothing that existed is at stake. */
+/* Renames to the target in one step. If that replaces a file, the new bytes reach the disk first,
+ * so that a power cut leaves the old file or the new one. A new file risks nothing that existed. */
 static ImgstatResult rename_over(AtomicFile *output, ImgstatError *err)
 {
     if (output->replace) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* codec.c: the table of formats, and the calls that read and write through it. They check the order
- * that formats rely on: a page is selected, planned for, and read from top to bottom; a page is
- * begun and all of its rows are written. */
+/* codec.c: the table of formats, and the functions that read and write through it. They ensure the
+ * order of calls that formats rely on. Reading: a page is selected, planned, and read from top to
+ * bottom. Writing: a page is begun, then all of its rows are written. */
 #include "codec/codec.h"
 
 #include "base/compiler.h"
@@ -74,7 +74,7 @@ const char *imgstat_format_of_file(const char *path)
     uint8_t bytes[CODEC_PROBE_BYTES];
     struct stat st;
     const Codec *codec = NULL;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for a pipe */
     if (fd < 0)
         return NULL;
     const ssize_t n =
@@ -134,7 +134,7 @@ ImgstatResult decoder_add_page(const Decoder *decoder, uint32_t page, ImgstatRes
     return error_add_page(err, code, page, decoder_page_name(decoder, page, text));
 }
 
-/* Ends what was done to the page selected: after a failure none is. */
+/* Ends a step of the page selected. After a failure no page is selected. */
 static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError *err)
 {
     if (res == IMGSTAT_OK)
@@ -143,7 +143,7 @@ static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError 
     return decoder->list.n > 1 ? decoder_add_page(decoder, decoder->page.page, res, err) : res;
 }
 
-/* Puts the nodata value that was asked for in place of the file's. */
+/* Replaces the file's nodata value by the one of ImgstatOpen. */
 static void override_nodata(Decoder *decoder)
 {
     ImgstatPage *const page = &decoder->page;
@@ -262,7 +262,7 @@ bool encode_compression_known(const EncodeFormat *format, const char *compressio
     return false;
 }
 
-/* What `compression` may be is named: a program's user has only this sentence. */
+/* The sentence lists the compressions that are known: it is all that the user of a program sees. */
 static ImgstatResult unknown_compression(const EncodeFormat *format, const char *name,
                                          const char *compression, ImgstatError *err)
 {

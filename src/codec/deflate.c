@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate.c: which compressor a block gets, and how blocks are put together. */
+/* deflate.c: chooses the compressor of a block, and makes blocks that others can follow. */
 #include "codec/deflate.h"
 
 #include <pthread.h>
@@ -16,18 +16,18 @@
 
 enum {
     DEFAULT_LEVEL = 6,
-    BOTH_LEVEL = 8,        /* from this level on a block is compressed in both ways */
-    SAMPLE_PART = 8,       /* an eighth of a block decides which way pays, */
-    SAMPLE_MIN = 32 << 10, /* but not less than this */
-    SAMPLE_MAX = 64 << 10, /* nor more */
-    QUICK_LEVEL = 1        /* of --fast, and of samples, where only the comparison counts */
+    BOTH_LEVEL = 8,        /* from this level on, blocks are compressed in both ways */
+    SAMPLE_PART = 8,       /* below it, an eighth of a block decides for one way, */
+    SAMPLE_MIN = 32 << 10, /* at least this many bytes */
+    SAMPLE_MAX = 64 << 10, /* and at most this many */
+    QUICK_LEVEL = 1        /* for --fast, and for the eighth that decides */
 };
 
 struct Deflater {
     int level;
     bool fast;
     Deflater *next; /* of Deflaters */
-    uint8_t *spare; /* the way not taken; what libdeflate made, read again */
+    uint8_t *spare; /* the other way's block, or libdeflate's block decompressed */
     size_t spare_bytes;
     z_stream in, runs, matches;
     bool in_ready, runs_ready, matches_ready;
@@ -76,7 +76,7 @@ void deflater_destroy(Deflater *d)
     free(d);
 }
 
-/* ---- Those that are kept ---- */
+/* ---- Kept deflaters ---- */
 
 struct Deflaters {
     pthread_mutex_t lock;
@@ -170,7 +170,7 @@ static size_t by_zlib(z_stream *z, bool *ready, int level, int strategy, const u
     return deflate_bound(n) - z->avail_out;
 }
 
-/* Codes and runs of one byte, no other matches; at level 0 the bytes as they are. */
+/* Compresses by Huffman codes and runs of one byte, without other matches. Level 0 stores. */
 static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     const int level = d->level == 0 ? Z_NO_COMPRESSION : Z_BEST_SPEED; /* the runs are the same */
@@ -181,9 +181,9 @@ static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uin
 
 #ifdef IMGSTAT_WITH_LIBDEFLATE
 
-/* libdeflate ends every stream. Its bit for that is in the head of the last block, which only
- * decoding finds; cleared, and an empty stored block added, the bytes end with a whole byte and
- * another may follow. Returns its length, 0 where that fails. */
+/* Makes a stream of libdeflate, which is always complete, one that more blocks may follow. Decoding
+ * finds the head of its last block, whose final bit is cleared; an empty stored block then ends the
+ * stream at a byte boundary. Returns the new length, or 0 on failure. */
 static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
 {
     z_stream *const z = &d->in;
@@ -257,7 +257,7 @@ static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, 
 
 /* ---- The choice ---- */
 
-/* Whether runs alone are smaller, by a part of the block. */
+/* Returns whether runs alone compress better, judging by a part of the block. */
 static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *room)
 {
     size_t part = n / SAMPLE_PART;
@@ -269,7 +269,7 @@ static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *ro
     return runs > 0 && (matches == 0 || runs <= matches);
 }
 
-/* Compresses in both ways, and keeps the smaller result. */
+/* Compresses in both ways. Keeps the smaller result. */
 static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     const size_t matches = by_matches(d, from, n, last, false, to);

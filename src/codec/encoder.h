@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* encoder.h: writing pages that keep what is not contrast of the pages they come from. */
+/* encoder.h: writes pages, with all metadata of the pages they come from that is still true. */
 #ifndef IMGSTAT_CODEC_ENCODER_H
 #define IMGSTAT_CODEC_ENCODER_H
 
@@ -15,38 +15,38 @@ typedef struct EncodePage {
     ImgstatSample sample;
     uint8_t bits;    /* significant bits; 12-bit samples are packed again where the input's were */
     int16_t alpha;   /* index of the alpha channel, -1 for none */
-    bool has_nodata; /* nodata is given; else it is what the input says */
+    bool has_nodata; /* nodata is given; else the input's applies */
     ImgstatValue nodata;
-    ImgstatRole role; /* what it is among the pages that are written */
+    ImgstatRole role; /* among the pages that are written */
     bool
         has_parent; /* it becomes a SubIFD of a page that was begun before; else one of the chain */
     uint32_t parent; /* that page, as Encoder.pages counted before it */
-    /* Of a stack that the input has in one directory: page number `plane` of `planes`, which come
-     * one after the other. planes 0: none. */
+    /* The page is number `plane` of the `planes` pages of a stack in one directory, which are
+     * written one after the other. planes 0: it is in no such stack. */
     uint32_t plane, planes;
-    /* New colours where the input was opened with `indices` and has a palette: 2^bits times red,
-     * then green, then blue, 0..65535. NULL: the palette stays. bits: of the input's indices. */
+    /* New colours, where the input was opened with `indices` and has a palette: 2^bits reds, then
+     * greens, then blues, 0..65535. NULL: the palette stays. bits: those of the input's indices. */
     const uint16_t *colormap;
-    bool mapped;   /* samples were mapped: what is written of values must follow */
-    bool converts; /* then: pages of every sample type become of this one; f64 stays f64 as float */
-    double low, high; /* then: the range they were mapped to; equal: not known */
+    bool mapped;      /* samples were mapped: metadata about values changes with them */
+    bool converts;    /* mapped pages: all sample types become this one; f64 stays f64 as float */
+    double low, high; /* mapped pages: the range they were mapped to; equal: not known */
 } EncodePage;
 
-/* How a file is written. All zero but level = -1: as the input, where it can be written. */
+/* How a file is written. All zero but level = -1: as the input is, where that can be written. */
 typedef struct EncodeOptions {
     const char *compression; /* encode_compression_known; NULL: as the input, deflate without one */
-    int level;               /* of deflate: 0 to 12, -1: default (6); of others, their own scale */
-    bool fast;               /* larger files, written faster */
-    size_t strip_bytes;      /* larger strips of TIFF are divided where they are compressed, and
-                              * levels lowered that take more than four times as much. 0: 64 MiB,
+    int level;               /* deflate: 0 to 12, -1: default (6); others: their own scale */
+    bool fast;               /* writes larger files faster */
+    size_t strip_bytes;      /* compressed strips of TIFF that are larger are divided; levels that
+                              * need more than four times as much memory are lowered. 0: 64 MiB,
                               * and any level */
-    ThreadPool *pool;        /* threads that help; NULL: only the caller's. Not in use by others */
+    ThreadPool *pool;        /* helps; nobody else uses it. NULL: the caller's thread does all */
     unsigned threads;        /* of the pool, at most; 0: all */
-    BufferCache *scratch;    /* of large buffers; outlives the encoder; NULL: they are not kept */
-    Deflaters *deflaters;    /* of compressors; outlives the encoder; NULL: they are not kept */
+    BufferCache *scratch;    /* for large buffers; outlives the encoder; NULL: they are not kept */
+    Deflaters *deflaters;    /* for compressors; outlives the encoder; NULL: they are not kept */
 } EncodeOptions;
 
-/* An output being written. Each format's own struct begins with it. */
+/* An output being written. The struct of each format begins with it. */
 typedef struct Encoder {
     const struct EncodeFormat *format;
     AtomicFile *output; /* outlives the encoder, which neither completes nor discards it */
@@ -54,7 +54,7 @@ typedef struct Encoder {
     Warnings *warnings; /* outlives the encoder; may be NULL */
     EncodePage page;    /* the page begun last */
     uint32_t next_row;  /* of that page */
-    uint32_t band_rows; /* rows in multiples of this many are not copied; 0: not known */
+    uint32_t band_rows; /* bands of a multiple of this many rows are not copied; 0: not known */
     uint32_t pages;     /* begun so far */
     const uint32_t
         *chain; /* pages of the input's chain that the output has, ascending; NULL: all */
@@ -65,15 +65,16 @@ typedef struct Encoder {
 typedef struct EncodeFormat {
     const char *name;                /* "png" */
     const char *title;               /* "PNG", in sentences */
-    bool has_nodata;                 /* files can say which value stands for no data */
+    bool has_nodata;                 /* files can have a nodata value */
     const char *const *compressions; /* names that `compression` may have; ends with NULL */
-    size_t encoder_bytes;            /* of the format's own struct */
+    size_t encoder_bytes;            /* of the format's struct */
 
-    /* Fills in what follows the base, all zero so far. */
+    /* Fills in the members behind the base, which are all zero. */
     void (*init)(Encoder *encoder);
 
-    /* Begins encoder->page. like: the decoder of the page that it comes from, with that page
-     * selected; NULL for none; not kept. A page that the format cannot hold is UNSUPPORTED. */
+    /* Begins encoder->page. like: the decoder of the page that it comes from, which is selected,
+     * for this call; NULL: there is none. Fails with IMGSTAT_ERR_UNSUPPORTED for a page that the
+     * format cannot hold. */
     ImgstatResult (*begin_page)(Encoder *encoder, Decoder *like, ImgstatError *err);
 
     /* Writes n rows of `pitch` bytes, from next_row on. */
@@ -83,7 +84,7 @@ typedef struct EncodeFormat {
     /* Completes the file's bytes, not the output. */
     ImgstatResult (*finish)(Encoder *encoder, ImgstatError *err);
 
-    /* Frees what follows the base. */
+    /* Frees what the members behind the base hold. */
     void (*release)(Encoder *encoder);
 } EncodeFormat;
 
@@ -100,7 +101,7 @@ const EncodeFormat *encode_format_of_path(const char *path);
 /* Returns whether a format is written with a compression of that name. */
 bool encode_compression_known(const EncodeFormat *format, const char *compression);
 
-/* Returns how many threads an encoder has. */
+/* Returns how many threads an encoder uses. */
 unsigned encode_threads(const EncodeOptions *how);
 
 ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
@@ -111,8 +112,7 @@ ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
 ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePage *page,
                                  ImgstatError *err);
 
-/* Writes n rows of `pitch` bytes, interleaved, in host byte order. Calls go down the page without
- * gaps, in any heights. */
+/* Writes the next n rows of `pitch` bytes, interleaved and in host byte order. */
 ImgstatResult encoder_write_rows(Encoder *encoder, const void *rows, size_t pitch, uint32_t n,
                                  ImgstatError *err);
 

@@ -59,7 +59,7 @@ bool exif_has_thumbnail(const uint8_t *data, size_t bytes)
     return find_second(data, bytes, &exif, &link, &second);
 }
 
-/* The value of a field that is one number; 0 where there is none. */
+/* Returns the value of a field with one number. Returns 0 if there is no such field. */
 static size_t value_of(const Exif *exif, size_t directory, uint32_t tag)
 {
     const size_t n = number(exif, directory, 2);
@@ -74,7 +74,9 @@ static size_t value_of(const Exif *exif, size_t directory, uint32_t tag)
     return 0;
 }
 
-/* Erases n bytes behind the first directory's beginning; *bytes shrinks if they are the last. */
+/* Clears n bytes from `at` on, unless they begin before `keep`. *bytes shrinks if they are the
+ * last.
+ */
 static void erase(uint8_t *data, size_t *bytes, size_t keep, size_t at, size_t n)
 {
     if (at < keep || at > *bytes || n > *bytes - at)

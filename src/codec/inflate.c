@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inflate.c: ISA-L where it is there, else zlib. ISA-L's decoder takes streams that zlib does not;
- * where they differ is checked here, so that the verdict is zlib's. */
+/* inflate.c: decompresses by ISA-L where the build has it, else by zlib. ISA-L accepts some streams
+ * that zlib refuses; the checks here refuse them too. */
 #include "codec/inflate.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 enum {
     HEAD_BYTES = 2,
     WINDOW_BITS = 15,    /* the largest */
-    MOST_BYTES = 1 << 30 /* of a call: both libraries count in 32 bits */
+    MOST_BYTES = 1 << 30 /* a call: both libraries count in 32 bits */
 };
 
 struct Inflater {
@@ -29,8 +29,8 @@ struct Inflater {
 #endif
 };
 
-/* Deflate, no dictionary, a header that is right; and a window that holds the largest distance:
- * ISA-L does not look whether distances keep within it. */
+/* Returns whether the header is right: deflate, without a dictionary, with a window that holds
+ * every possible distance. ISA-L does not compare distances with the window. */
 static bool head_is_usual(const Inflater *inflater)
 {
     const unsigned method = inflater->head[0], flags = inflater->head[1];
@@ -45,7 +45,7 @@ static bool head_is_usual(const Inflater *inflater)
 
 Inflater *inflater_create(uint64_t total, BufferCache *buffers)
 {
-    if (total >= UINT32_MAX) /* ISA-L counts what it has made, for distances at the start */
+    if (total >= UINT32_MAX) /* ISA-L counts its output in 32 bits */
         return NULL;
     Inflater *const inflater =
         buffer_cache_acquire(buffers, sizeof *inflater); /* large, and mostly room to work in */
@@ -63,7 +63,7 @@ void inflater_destroy(Inflater *inflater)
     buffer_cache_release(inflater);
 }
 
-/* Decompresses what next_in and next_out have room for. */
+/* Decompresses as much as next_in and next_out allow. */
 static InflateState run_state(struct inflate_state *state)
 {
     const int result = isal_inflate(state);
@@ -71,7 +71,7 @@ static InflateState run_state(struct inflate_state *state)
         return INFLATE_DAMAGED;
     if (state->block_state != ISAL_BLOCK_FINISH)
         return INFLATE_MORE;
-    /* Bytes beyond the end that it holds back are counted as input that is left. */
+    /* Bytes that it has read beyond the stream count as input that is left. */
     return state->read_in_length >= 8 ? INFLATE_DAMAGED : INFLATE_END;
 }
 

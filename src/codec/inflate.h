@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inflate.h: a zlib stream decompressed part by part, as fast as the libraries here can. */
+/* inflate.h: decompresses a zlib stream step by step. */
 #ifndef IMGSTAT_CODEC_INFLATE_H
 #define IMGSTAT_CODEC_INFLATE_H
 
@@ -12,21 +12,21 @@
 /* The state of one stream. */
 typedef struct Inflater Inflater;
 
-/* total: bytes that the stream must hold. buffers: of its memory; NULL: it is not kept. Returns
- * NULL if memory runs out. */
+/* Begins a stream. total: decompressed bytes of the stream. buffers: for its memory; NULL: memory
+ * is not kept. Returns NULL if memory runs out. */
 Inflater *inflater_create(uint64_t total, BufferCache *buffers);
 
 /* Accepts NULL. */
 void inflater_destroy(Inflater *inflater);
 
 typedef enum InflateState {
-    INFLATE_MORE,   /* all input is used or all room is filled */
-    INFLATE_END,    /* the stream has ended and its checksum holds */
-    INFLATE_DAMAGED /* or out of the ordinary */
+    INFLATE_MORE,   /* all input is used or the output is full */
+    INFLATE_END,    /* the stream has ended and its checksum is right */
+    INFLATE_DAMAGED /* the stream is damaged or unusual */
 } InflateState;
 
-/* Uses bytes of *in, writes to *out, and moves both on. Input that is left after INFLATE_END lies
- * behind the stream. */
+/* Decompresses from *in to *out and advances both. Input that is left after INFLATE_END does not
+ * belong to the stream. room: bytes left at *out. */
 InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
                           size_t *room);
 

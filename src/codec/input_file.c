@@ -13,7 +13,7 @@ static ImgstatResult find_codec(const Source *source, const Codec **out, Imgstat
     return codec_of_bytes(bytes, n, source->name, out, err);
 }
 
-/* What decodes faster must give what libpng and libtiff alone give: tests compare the two. */
+/* Tests choose the mode: fast decoders must give the result of libpng and libtiff alone. */
 static DecodeMode wanted_mode(void)
 {
     const char *const wanted = getenv("IMGSTAT_DECODE");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* iptc.h: IPTC data, which files have as they are or as a resource of Photoshop. */
+/* iptc.h: IPTC data, which files store plainly or as a resource of Photoshop. */
 #ifndef IMGSTAT_CODEC_IPTC_H
 #define IMGSTAT_CODEC_IPTC_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Finds IPTC data in bytes that are such data or resources of Photoshop. Returns false if there are
- * none. *n: without padding. */
+/* Finds IPTC data in bytes that are IPTC data or resources of Photoshop. *n becomes their length
+ * without padding. Returns false if there are none. */
 bool iptc_find(const uint8_t *data, size_t bytes, const uint8_t **iptc, size_t *n);
 
 enum {
@@ -16,7 +16,7 @@ enum {
     IPTC_HEAD_BYTES = 12 /* of the resource that holds IPTC data */
 };
 
-/* Fills in what stands in front of n bytes of IPTC data in a resource of Photoshop. */
+/* Fills in the head of a resource of Photoshop that holds n bytes of IPTC data. */
 void iptc_head_fill(uint8_t head[IPTC_HEAD_BYTES], size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c: how a page lies in its file, for people and programs that ask. */
+/* layout.c: describes how a page is stored in its file. */
 #include "base/compiler.h"
 #include "codec/codec.h"
 

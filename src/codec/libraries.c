@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libraries.c: what this library is made of. */
+/* libraries.c: versions of this library and of the libraries that it uses. */
 #include "codec/codec.h"
 
 #include <expat.h>
@@ -22,7 +22,7 @@ const char *imgstat_version(void)
     return IMGSTAT_VERSION;
 }
 
-/* Written once, before anyone sees it. */
+/* Written once, under libraries_once. */
 static char libraries[600];
 static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
 

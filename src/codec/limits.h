@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.h: limits on the geometry of inputs, which are hostile until they are checked. */
+/* limits.h: checks the geometry of inputs, which may be hostile, against limits. */
 #ifndef IMGSTAT_CODEC_LIMITS_H
 #define IMGSTAT_CODEC_LIMITS_H
 
@@ -8,7 +8,8 @@
 /* Returns `limits` with defaults in place of zeros. */
 ImgstatLimits limits_default(ImgstatLimits limits);
 
-/* Compares the geometry of a page with limits, before anything is allocated for it. */
+/* Compares the geometry of a page with limits. Call it before anything is allocated for the page.
+ * name: begins messages. */
 ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64_t width,
                            uint64_t height, uint64_t channels, uint64_t sample_bytes,
                            ImgstatError *err);

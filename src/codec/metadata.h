@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.h: what files say about an image beside its samples, in a form that belongs to no
- * format: every codec reads its files into it and every encoder writes from it. */
+/* metadata.h: metadata in a form of no file format. Every codec reads its metadata into this form,
+ * and every encoder writes from it. */
 #ifndef IMGSTAT_CODEC_METADATA_H
 #define IMGSTAT_CODEC_METADATA_H
 
@@ -15,7 +15,7 @@ typedef enum MetadataKind {
     METADATA_TIME,       /* data: "YYYY:MM:DD hh:mm:ss" of the last change */
     METADATA_EXIF,       /* data: a TIFF structure without pixels */
     METADATA_XMP,        /* data: UTF-8 */
-    METADATA_IPTC,       /* data: data sets, each behind 0x1C */
+    METADATA_IPTC,       /* data: data sets, each begins with 0x1C */
     METADATA_PHOTOSHOP,  /* data: image resources of Photoshop that hold something else */
     METADATA_TEXT        /* keyword, data */
 } MetadataKind;
@@ -58,10 +58,10 @@ typedef struct Metadata {
 /* Returns the name of a keyword. */
 const char *metadata_keyword(MetadataText keyword);
 
-/* Returns whether there is such an item. keyword: of a text. */
+/* Returns whether there is an item of a kind. keyword: compared for texts only. */
 bool metadata_has(const Metadata *metadata, MetadataKind kind, MetadataText keyword);
 
-/* Adds an item, unless there is such an item, with a copy of its data, which may be NULL. */
+/* Adds an item with a copy of its data, unless there is one of that kind and keyword. */
 ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, ImgstatError *err);
 
 /* Frees what it holds, not the struct. */

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* page_group.h: which pages of a file are measured or transformed as one. */
+/* page_group.h: finds the pages of a file that are measured or transformed together. */
 #ifndef IMGSTAT_CODEC_PAGE_GROUP_H
 #define IMGSTAT_CODEC_PAGE_GROUP_H
 
 #include "codec/page_list.h"
 
-/* Pages of a file with one `by` and one number belong together. */
+/* The group of a page. Pages of a file with equal `by` and number belong together. */
 typedef struct GroupKey {
-    ImgstatGrouping by; /* what the page is grouped by in effect: a file without axes has no
-                         * channels, and pages that are no images are alone */
+    ImgstatGrouping by; /* the grouping that applies: files without axes have no channels, and pages
+                         * that are no images are alone */
     uint32_t number;
-    const char *name; /* of a channel, where no other of the file has it; the list's. NULL: none */
-    const char *set;  /* of files that the page's belongs to; the caller's. NULL: all files */
+    const char *name; /* of a channel, if no other of the file has it; the list's. NULL: none */
+    const char *set;  /* of files, with the page's file; the caller's. NULL: all files */
 } GroupKey;
 
-/* Returns whether pages of two files belong together, which are grouped by IMGSTAT_BY_ALL: of files
- * of one set channels of one name do, or without names those at one place. */
+/* Returns whether pages of two files belong together, with keys of IMGSTAT_BY_ALL. In files of one
+ * set, channels with equal names do, and without names channels at the same place. */
 bool page_group_same(const GroupKey *a, const GroupKey *b);
 
-/* Returns the key of a page. This is the only place that knows what a grouping means. */
+/* Returns the key of a page. No other function knows what a grouping means. */
 GroupKey page_group_key(ImgstatGrouping by, const PageList *list, uint32_t page);
 
-/* Returns the key of a page among those of many files. */
+/* Returns the key of a page among the pages of a set of files. */
 static inline GroupKey page_group_key_of_set(const char *set, const PageList *list, uint32_t page)
 {
     GroupKey key = page_group_key(IMGSTAT_BY_ALL, list, page);
@@ -29,8 +29,8 @@ static inline GroupKey page_group_key_of_set(const char *set, const PageList *li
     return key;
 }
 
-/* A list of pages in groups, in the order of their first pages. The pages of group g are page[
- * first[g]] to page[first[g + 1] - 1], in the order of the list. */
+/* Pages in groups. Groups are in the order of their first pages, and pages of a group in the order
+ * of the list. Group g has page[first[g]] to page[first[g + 1] - 1]. */
 typedef struct PageGroups {
     uint32_t *page;
     uint32_t *first; /* n + 1 */

@@ -173,8 +173,8 @@ ImgstatResult page_list_select(const PageList *list, const char *text, const cha
 
 /* ---- What belongs to pages ------------------------------------------------------------------- */
 
-/* Adds to `chosen` what follows pages of it: an owner comes before its levels in the list, but not
- * before every mask. follows[i]: page i was added. */
+/* Adds to `chosen` the levels and masks of chosen pages. An owner precedes its levels in the list,
+ * but not every mask. follows[i]: page i was added. */
 static void add_followers(const PageList *list, unsigned with, bool all, bool *chosen,
                           bool *follows)
 {
@@ -214,7 +214,7 @@ static uint32_t sort_pages(const PageList *list, const bool *chosen, const bool 
             page = first[page];
             continue;
         }
-        /* The next one beside it, or beside what it lies in. */
+        /* The next page beside it, or beside the page that it lies in. */
         for (;;) {
             const uint32_t up = list->entry[page].parent;
             page++;

@@ -8,9 +8,10 @@
 
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 64 << 20 }; /* of the rows that a decoder of masks gives at once, at most */
+/* Most bytes of the rows of a mask that are read at a time. */
+enum { BLOCK_BYTES = 64 << 20 };
 
-/* A page that is read as a mask: where the first channel is not 0, pixels count. */
+/* A page that is read as a mask. Pixels count where its first channel is not 0. */
 typedef struct MaskPage {
     Decoder *decoder; /* NULL: not used */
     unsigned char *rows;
@@ -19,12 +20,12 @@ typedef struct MaskPage {
 } MaskPage;
 
 struct PageMask {
-    Decoder *own;       /* of the same file, for its masks; NULL: not opened so far */
-    ImgstatFile *other; /* that ImgstatOpen.mask names; NULL: not opened so far */
+    Decoder *own;       /* of the same file, for its masks; NULL: not opened yet */
+    ImgstatFile *other; /* that ImgstatOpen.mask names; NULL: not opened yet */
     MaskPage page[2];   /* of `own` and of `other` */
 };
 
-/* Whether the mask of another file concerns a page: that has no masks of masks. */
+/* Returns whether the file has a mask of the page selected. */
 static bool has_own(const Decoder *decoder)
 {
     return !decoder->how.ignore_masks && decoder->page.mask != IMGSTAT_NO_PAGE;
@@ -62,7 +63,7 @@ static ImgstatResult open_own(Decoder *decoder, PageMask *mask, ImgstatError *er
     return IMGSTAT_OK;
 }
 
-/* A mask is as large as the images. Levels take its pixels at their centres. */
+/* A mask has the size of the image. Levels use the pixels of the mask at their centres. */
 static ImgstatResult check_size(const Decoder *decoder, const Decoder *mask, ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
@@ -93,7 +94,7 @@ static ImgstatResult open_other(Decoder *decoder, PageMask *mask, ImgstatError *
     return check_size(decoder, mask->other->decoder, err);
 }
 
-/* The least rows that are not decoded twice, unless they are very many. */
+/* Allocates the fewest rows that avoid decoding twice, within BLOCK_BYTES. */
 static ImgstatResult make_room(MaskPage *page, ImgstatError *err)
 {
     const Decoder *const decoder = page->decoder;
@@ -213,7 +214,7 @@ ImgstatResult page_mask_read(Decoder *decoder, ImagePro *band, ImgstatError *err
 
 uint64_t page_mask_bytes(const Decoder *decoder)
 {
-    enum { ROWS = 512, DECODER_BYTES = 2 << 20 }; /* of a row of tiles, decoded and held */
+    enum { ROWS = 512, DECODER_BYTES = 2 << 20 }; /* rows of tiles, decoded and held */
     return page_is_masked(decoder) ? DECODER_BYTES + 2 * (uint64_t)ROWS * decoder->page.width : 0;
 }
 

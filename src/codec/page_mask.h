@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* page_mask.h: which pixels of a page count: its own mask, that of another file, its alpha. */
+/* page_mask.h: which pixels of a page count, by its own mask, a mask in another file, or its alpha.
+ */
 #ifndef IMGSTAT_CODEC_PAGE_MASK_H
 #define IMGSTAT_CODEC_PAGE_MASK_H
 
@@ -7,20 +8,20 @@
 
 typedef struct Decoder Decoder;
 
-/* What a decoder keeps from page to page to read masks. */
+/* What a decoder keeps from page to page for reading masks. */
 typedef struct PageMask PageMask;
 
-/* Whether some pixels of the page selected may not count. Masks themselves have none. */
+/* Returns whether the page selected has a mask. Pages that are masks have none. */
 bool page_is_masked(const Decoder *decoder);
 
-/* Makes the first row of the page selected, which is masked, the next one of page_mask_read. */
+/* Begins reading the mask of the page selected: page_mask_read continues with its first row. */
 ImgstatResult page_mask_begin(Decoder *decoder, ImgstatError *err);
 
 /* Fills the mask of a band, which begins at the next row: width bytes a row, 0 where a pixel does
- * not count. The pixels of the band are read. */
+ * not count. The pixels of the band have been read. */
 ImgstatResult page_mask_read(Decoder *decoder, ImagePro *band, ImgstatError *err);
 
-/* Returns the bytes that reading the mask of the page selected takes, roughly; 0 without one. */
+/* Returns how much memory reading the mask of the page selected takes, about. 0: it has no mask. */
 uint64_t page_mask_bytes(const Decoder *decoder);
 
 /* Accepts NULL. */

@@ -19,8 +19,8 @@ static size_t even(size_t n)
     return n + (n & 1);
 }
 
-/* Bytes of the resource at `at` with its padding, 0 where it is damaged: signature, number, name
- * with its length, size, data. The last one may lack the padding. */
+/* Returns the bytes of the resource at `at`: signature, number, name with its length, size, data,
+ * padding. The last resource may lack the padding. Returns 0 if it is damaged. */
 static size_t resource_bytes(const uint8_t *data, size_t bytes, size_t at, unsigned *number)
 {
     if (bytes - at < RESOURCE_HEAD + 1)

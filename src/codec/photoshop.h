@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* photoshop.h: image resources of Photoshop, a list in TIFF fields and in texts of PNG. */
+/* photoshop.h: image resources of Photoshop: a list in a field of TIFF or a text of PNG. */
 #ifndef IMGSTAT_CODEC_PHOTOSHOP_H
 #define IMGSTAT_CODEC_PHOTOSHOP_H
 
@@ -9,7 +9,8 @@
 /* Returns whether bytes begin as such resources do. */
 bool photoshop_is_list(const uint8_t *data, size_t bytes);
 
-/* Removes thumbnails from resources; what is damaged stays. Returns how many bytes are left. */
+/* Removes thumbnails from a list of resources. Damaged resources stay. Returns how many bytes are
+ * left. */
 size_t photoshop_remove_thumbnails(uint8_t *data, size_t bytes);
 
 /* Adds the IPTC data of resources, or that the bytes are, and the other resources in a list of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prefetch.c: the disk works while the processors do. */
+/* prefetch.c: lets the disk work while the processors do. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* preadv2 */
 #endif

@@ -5,12 +5,11 @@
 
 #include <stdint.h>
 
-/* Bytes of a file that waits for its turn in a batch. Large files are read ahead by those who read
- * them. */
+/* Most bytes that are prefetched of a file of a batch. Decoders read ahead in larger files. */
 enum { PREFETCH_BYTES = 64 << 20 };
 
-/* Has the system begin to read up to `most` bytes of a file, unless it holds their start already.
- * Faults are left to those who open the file. Returns its size, 0 where it is no file. */
+/* Asks the system to read up to `most` bytes of a file, unless their start is in memory. Reports no
+ * faults: opening the file does. Returns the file's size, or 0 if it is no regular file. */
 uint64_t prefetch_file(const char *path, uint64_t most);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* running_sum.c: plain loops, and for words of one and two bytes vectors that are summed up within
- * themselves, where the instruction set can shuffle bytes. */
+/* running_sum.c: plain loops. Words of one and two bytes are summed within vectors where the
+ * instruction set can shuffle bytes. */
 #include "codec/running_sum.h"
 
 #include "base/compiler.h"
@@ -12,8 +12,8 @@
 
 enum { VECTOR = 16 };
 
-/* How a vector is summed up within itself: moved by 1, 2, 4 and 8 steps, each time added; and the
- * last step of a block, which every step of the next block starts from. */
+/* How a vector is summed: it is moved by 1, 2, 4 and 8 steps, and added each time. Every step of
+ * the next block starts from the last step of this one. */
 typedef struct SumPlan {
     __m128i move[4];
     __m128i last;
@@ -21,12 +21,12 @@ typedef struct SumPlan {
     size_t block; /* bytes: whole steps */
 } SumPlan;
 
-/* Sixteen zeros, then the bytes of a vector in order: from 16 - k on, it is moved by k. */
+/* Shuffles of a vector: those from 16 - k on move it by k bytes and fill in zeros. */
 static const uint8_t slide[2 * VECTOR] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
     0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,   12,   13,   14,   15};
 
-/* For each step: the last step of a block, again and again. */
+/* For each size of a step: the shuffle that repeats the last step of a block. */
 static const uint8_t last_steps[VECTOR / 2][VECTOR] = {
     {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15},
     {14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15},
@@ -56,8 +56,8 @@ FORCE_INLINE __m128i add_words(__m128i a, __m128i b, size_t word)
     return word == 1 ? _mm_add_epi8(a, b) : _mm_add_epi16(a, b);
 }
 
-/* Sums whole blocks; returns the bytes done. A block's vector may reach into the next block, which
- * is therefore loaded before it is stored. */
+/* Sums whole blocks. Returns the bytes done. The vector of a block may reach into the next block,
+ * which is therefore loaded first. */
 FORCE_INLINE size_t sum_blocks(uint8_t *row, size_t n, size_t word, size_t step)
 {
     const size_t step_bytes = word * step;
@@ -75,7 +75,7 @@ FORCE_INLINE size_t sum_blocks(uint8_t *row, size_t n, size_t word, size_t step)
         before = _mm_shuffle_epi8(v, plan.last);
         _mm_storeu_si128((__m128i *)(void *)(row + i), v);
     }
-    /* What the last store left beyond its block. */
+    /* Restores the bytes that the last store overwrote beyond its block. */
     if (i > 0)
         _mm_storeu_si128((__m128i *)(void *)(row + i), next);
     return i;
@@ -91,8 +91,8 @@ FORCE_INLINE size_t sum_blocks(uint8_t *row, size_t n, size_t word, size_t step)
 
 #endif
 
-/* `word` is a constant where this is inlined. Rows start anywhere: words are copied in and out, to
- * where carries do not matter in either byte order. */
+/* `word` is a constant where this is inlined. Rows start anywhere, so words are copied in and out
+ * of 64 bits: carries beyond the word are dropped. */
 FORCE_INLINE void sum_words(uint8_t *row, size_t n, size_t word, size_t step)
 {
     const size_t first = word * step, done = word <= 2 ? sum_blocks(row, n, word, step) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* running_sum.h: from differences to samples: PNG's filter Sub and TIFF's predictor 2. */
+/* running_sum.h: turns differences into samples, for PNG's filter Sub and TIFF's predictor 2. */
 #ifndef IMGSTAT_CODEC_RUNNING_SUM_H
 #define IMGSTAT_CODEC_RUNNING_SUM_H
 
@@ -9,8 +9,8 @@
 typedef void RunningSum(uint8_t *row, size_t n, size_t word, size_t step);
 extern RunningSum running_sum_portable, running_sum_avx2, running_sum_avx512;
 
-/* Makes each word of a row of n bytes the sum of itself and of all words before it in steps of
- * `step` words. Words have `word` bytes (1, 2, 4 or 8), in host order, at any address. */
+/* Adds to each word of a row of n bytes all words before it in steps of `step` words. Words have
+ * `word` bytes (1, 2, 4 or 8), in host byte order, at any address. */
 static inline void running_sum(uint8_t *row, size_t n, size_t word, size_t step)
 {
     static RunningSum *const of[] = ISA_TABLE(running_sum);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* salvage.c: samples of a damaged page as far as they can be decoded. The rest is nodata, or 0. */
+/* salvage.c: decodes a damaged page as far as possible. Lost samples become nodata, or 0. */
 #include "codec/salvage.h"
 
 #include "base/pixel.h"
@@ -10,9 +10,9 @@
 
 /* Bits of Salvage.rows. */
 enum {
-    ROW_LOST = 1,   /* in a plane at least */
-    ROW_PARTLY = 2, /* tiles of it are */
-    ROW_DAMAGED = 4 /* it has samples that the decoder made up */
+    ROW_LOST = 1,   /* lost in at least one plane */
+    ROW_PARTLY = 2, /* tiles of it are lost */
+    ROW_DAMAGED = 4 /* it has samples that the decoder completed */
 };
 
 bool salvage_is_damage(ImgstatResult result)
@@ -61,7 +61,7 @@ uint64_t salvage_bytes(const Decoder *decoder)
     return decoder->how.salvage ? height * (planes + 1) + planes * tiles_of(decoder) : 0;
 }
 
-/* Before the first rows are handed on: another thread reads the notes meanwhile. */
+/* Allocates the notes before the first rows are used: another thread reads the notes then. */
 static ImgstatResult begin(Decoder *decoder, ImgstatError *err)
 {
     Salvage *const salvage = &decoder->salvage;
@@ -77,7 +77,7 @@ static ImgstatResult begin(Decoder *decoder, ImgstatError *err)
     return error_memory(err, (size_t)salvage_bytes(decoder), "lost rows");
 }
 
-/* What was noted before is not written again: a thread may be using that row. */
+/* Sets bits. Does not write bits that are set: another thread may be using that row. */
 static void note(uint8_t *at, uint8_t bits)
 {
     if ((*at & bits) != bits)
@@ -158,8 +158,8 @@ static void lose_rows(Decoder *decoder, uint32_t row, void *to, size_t pitch, ui
         salvage_lose_rows(decoder, plane, row, rows);
 }
 
-/* Selects the page again and makes a row next; where that takes decoding the rows above, one that
- * fails ends what can be decoded. */
+/* Selects the page again and makes a row next. If the rows above must be decoded for that, the
+ * first that fails ends what can be decoded. */
 static ImgstatResult begin_at(Decoder *decoder, uint32_t row, uint16_t plane, ImgstatError *err)
 {
     IMGSTAT_TRY(decoder_reselect(decoder, NULL, err));
@@ -183,7 +183,7 @@ static ImgstatResult begin_at(Decoder *decoder, uint32_t row, uint16_t plane, Im
     return IMGSTAT_OK;
 }
 
-/* Reads rows by the smallest units that can be decoded by themselves. */
+/* Reads rows by the smallest tiles or strips that can be decoded alone. */
 static ImgstatResult read_units(Decoder *decoder, uint32_t first, unsigned char *to, size_t pitch,
                                 uint32_t rows, ImgstatError *err)
 {
@@ -191,7 +191,7 @@ static ImgstatResult read_units(Decoder *decoder, uint32_t first, unsigned char 
     const uint16_t plane = decoder->plane;
     bool ready = false;
     if (decoder->caps.unit_rows == 0)
-        decoder->mode = DECODE_PLAIN; /* row by row: the others decode ahead */
+        decoder->mode = DECODE_PLAIN; /* row by row: the other modes decode ahead */
     for (uint32_t done = 0, n; done < rows; done += n) {
         const uint32_t row = first + done, left = rows - done;
         if (!ready && row < salvage->lost_from)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c: the bytes of an input, read at positions; what cannot seek is spooled first. */
+/* source.c: reads an input at any position. An input that cannot seek is copied to a file first. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp */
 #endif
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum {
-    SPOOL_BYTES = 1 << 18, /* copying a pipe: large enough that system calls do not count */
-    WAIT_MS = 200          /* an interruption that another thread receives is noticed this late */
+    SPOOL_BYTES = 1 << 18, /* read from a pipe at a time: system calls take little of the time */
+    WAIT_MS = 200          /* until an interruption in another thread is noticed */
 };
 
 bool source_is_file(const char *path, uint64_t *bytes)
@@ -44,7 +44,7 @@ static bool write_all(int fd, const char *from, size_t bytes)
     return true;
 }
 
-/* Waits until there is something to read, or the end, or an error that reading reports. */
+/* Waits until there are bytes, the end, or an error that reading reports. */
 static ImgstatResult wait_for(int from, const Cancel *cancel, ImgstatError *err)
 {
     struct pollfd what = {.fd = from, .events = POLLIN};
@@ -56,7 +56,7 @@ static ImgstatResult wait_for(int from, const Cancel *cancel, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Reads until `bytes` are there or the input ends; *got is how many. */
+/* Reads until there are `bytes` bytes or the input ends. *got becomes their number. */
 static ImgstatResult read_full(int from, const char *name, const Cancel *cancel, char *to,
                                size_t bytes, size_t *got, ImgstatError *err)
 {
@@ -82,8 +82,8 @@ static ImgstatResult check_image(const uint8_t *bytes, size_t n, const char *nam
     return codec_of_bytes(bytes, n, name, &codec, err);
 }
 
-/* Reads `from` to its end into an unnamed file; *out is that file or -1. What does not begin as it
- * should is refused at once: it may never end. */
+/* Copies `from` to an unnamed file. *out becomes that file, or -1. Refuses an input by its first
+ * bytes at once: it may never end. */
 static ImgstatResult spool(int from, const char *name, SourceCheck *check, const Cancel *cancel,
                            int *out, ImgstatError *err)
 {
@@ -114,7 +114,7 @@ static ImgstatResult spool(int from, const char *name, SourceCheck *check, const
     return IMGSTAT_OK;
 }
 
-/* Replaces source->fd by something that can be read at positions, and fills in its size. */
+/* Replaces source->fd by a file that can be read at any position, and fills in the size. */
 static ImgstatResult make_seekable(Source *source, SourceCheck *check, const Cancel *cancel,
                                    ImgstatError *err)
 {
@@ -123,7 +123,7 @@ static ImgstatResult make_seekable(Source *source, SourceCheck *check, const Can
         return error_file(err, IMGSTAT_ERR_IO, source->name, "%s", strerror(errno));
     if (S_ISDIR(st.st_mode))
         return error_file(err, IMGSTAT_ERR_IO, source->name, "is a directory");
-    /* A redirected file that somebody has read from begins where they stopped: spool it. */
+    /* A redirected file of which a program has read the start continues there: copy the rest. */
     const bool seekable = S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0;
     if (!seekable) {
         int copy = -1;

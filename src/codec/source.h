@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.h: the bytes of one input, readable at any position. */
+/* source.h: the bytes of an input, readable at any position. */
 #ifndef IMGSTAT_CODEC_SOURCE_H
 #define IMGSTAT_CODEC_SOURCE_H
 
@@ -8,28 +8,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file, standard input after it was copied to an unlinked temporary file, or an input of the
- * program. Threads may share a source: each read names its position. */
+/* A file, standard input copied to an unlinked temporary file, or an input of the program. Threads
+ * may share a source. */
 typedef struct Source {
     char *name;         /* as the user wrote it; begins every message */
     int fd;             /* -1: an input of the program */
-    ImgstatInput input; /* read_at is NULL where there is an fd */
+    ImgstatInput input; /* its read_at is NULL if there is an fd */
     uint64_t bytes;     /* size */
 } Source;
 
-/* Returns whether `path` names a regular file, and its size. Other files are not opened before
- * their turn: opening a FIFO lets its writer go on. */
+/* Returns whether `path` names a regular file. *bytes becomes its size. Does not open the file:
+ * opening a FIFO would let its writer continue. */
 bool source_is_file(const char *path, uint64_t *bytes);
 
-/* Checks the first bytes of an input; an error says what is wrong with them. */
+/* Checks the first bytes of an input. */
 typedef ImgstatResult SourceCheck(const uint8_t *bytes, size_t n, const char *name,
                                   ImgstatError *err);
 
-/* Opens the file of an image, or standard input for "-". cancel: polled while a pipe is waited for;
- * NULL: the wait has no end. */
+/* Opens the file of an image, or standard input for "-". cancel: checked while it waits for a pipe;
+ * NULL: it waits without end. */
 ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err);
 
-/* Opens a file of another kind. check: refuses the bytes of a pipe before all of it is read. */
+/* Opens a file of another kind. check: refuses a pipe by its first bytes, before all of it is read.
+ */
 ImgstatResult source_open_of(const char *path, SourceCheck *check, const Cancel *cancel,
                              Source **out, ImgstatError *err);
 
@@ -40,7 +41,7 @@ ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Sou
 /* Accepts NULL. */
 void source_close(Source *source);
 
-/* Reads up to `bytes` bytes at `offset`. *got is less only at the end of the file. */
+/* Reads `bytes` bytes at `offset`. *got is less only at the end of the file. */
 ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
                           size_t *got, ImgstatError *err);
 

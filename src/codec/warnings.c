@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* warnings.c: each sentence is reported once, and only the first few of a file. */
+/* warnings.c: reports each sentence once, and only the first few of a file. */
 #include "codec/warnings.h"
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* warnings.h: sentences about a file that are no errors. */
+/* warnings.h: reports sentences about a file that are no errors. */
 #ifndef IMGSTAT_CODEC_WARNINGS_H
 #define IMGSTAT_CODEC_WARNINGS_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the warnings about one file go. All zero but name: nowhere. */
+/* Receives the warnings about one file. All zero but name: they are dropped. */
 typedef struct Warnings {
     ImgstatWarn warn; /* NULL: warnings are dropped */
     void *context;
@@ -17,8 +17,9 @@ typedef struct Warnings {
     size_t n_seen;
 } Warnings;
 
-/* Reports a sentence, behind the name of the file, unless it was reported before. warnings may be
- * NULL. */
+/* Reports a sentence after the name of the file, unless it was reported before. warnings may be
+ * NULL.
+ */
 __attribute__((format(printf, 2, 3))) void warnings_report(Warnings *warnings, const char *format,
                                                            ...);
 

@@ -76,7 +76,7 @@ ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *ba
     if (band->width == 0 || band->height == 0)
         return IMGSTAT_OK;
     if (page->luma)
-        return cpu_luma_pieces(device, band, read_luma, &reading, err);
+        return cpu_luma_bands(device, band, read_luma, &reading, err);
     read_band(&reading, band);
     return IMGSTAT_OK;
 }

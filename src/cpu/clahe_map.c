@@ -15,11 +15,11 @@ enum {
 };
 
 /* Pixels [x, x + n) of row y, between the same four tiles. */
-typedef struct Stretch {
+typedef struct Span {
     const Clahe *clahe;
     const uint32_t *table[4]; /* upper left, upper right, lower left, lower right */
     uint32_t x, y, n;
-} Stretch;
+} Span;
 
 /* The tables of a row: shares of the tile above and of the one below, weighed; by key for 8-bit
  * samples, else as cpu/clahe_map16.h has them. Of two columns of tiles that are neighbours; tile:
@@ -55,14 +55,14 @@ static bool is_made(const RowTables *tables, uint32_t tile)
 }
 
 /* Whether so many pixels are worth the tables of the row, or these are there. */
-static bool uses_rows(const Stretch *s, const RowTables *tables, uint32_t least)
+static bool uses_rows(const Span *s, const RowTables *tables, uint32_t least)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
     return s->n >= least || (is_made(tables, bx->first) && is_made(tables, bx->second));
 }
 
 /* Of the left or the right tiles of a stretch. */
-static const uint64_t *row_table(const Stretch *s, RowTables *tables, bool right, ClaheRow16 *make)
+static const uint64_t *row_table(const Span *s, RowTables *tables, bool right, ClaheRow16 *make)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
     const uint32_t tile = right ? bx->second : bx->first;
@@ -73,7 +73,7 @@ static const uint64_t *row_table(const Stretch *s, RowTables *tables, bool right
     return row;
 }
 
-static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
+static void map_bytes(const Span *s, RowTables *tables, const uint16_t *key, uint16_t *out)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
     const uint32_t y_weight = s->clahe->y.blend[s->y].weight;
@@ -94,7 +94,7 @@ static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, 
             (uint16_t)mixed_key(mix(first[key[i]], second[key[i]], bx[i].weight), to->lo_key, span);
 }
 
-static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
+static void map_words(const Span *s, RowTables *tables, const uint16_t *key, uint16_t *out)
 {
     const Clahe *const clahe = s->clahe;
     ClaheWords words = {.black = (uint32_t)clahe->black,
@@ -117,7 +117,7 @@ static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, 
 }
 
 /* Maps keys as OpenCV and scikit-image do: of the latter, to grays before the last rescaling. */
-static void map_like(const Stretch *s, const uint16_t *key, uint16_t *out)
+static void map_like(const Span *s, const uint16_t *key, uint16_t *out)
 {
     const Clahe *const clahe = s->clahe;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -133,7 +133,7 @@ static void map_like(const Stretch *s, const uint16_t *key, uint16_t *out)
 }
 
 /* How many of n > 0 pixels are between the same tiles as the first: these only rise. */
-static uint32_t stretch_end(const ClaheBlend *blend, uint32_t n)
+static uint32_t span_end(const ClaheBlend *blend, uint32_t n)
 {
     uint32_t low = 1, high = n;
     while (low < high) {
@@ -147,7 +147,7 @@ static uint32_t stretch_end(const ClaheBlend *blend, uint32_t n)
 }
 
 /* Of pixel x of row y of the image, and those of n > 0 that follow it between the same tiles. */
-static Stretch stretch_at(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n)
+static Span span_at(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n)
 {
     const ClaheBlend *const bx = &clahe->x.blend[x], *const by = &clahe->y.blend[y];
     const size_t row = (size_t)clahe->x.tiles * clahe->bins;
@@ -155,11 +155,11 @@ static Stretch stretch_at(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n
     const uint32_t *const lower = clahe->share + by->second * row;
     const size_t first = (size_t)bx->first * clahe->bins;
     const size_t second = (size_t)bx->second * clahe->bins;
-    return (Stretch){.clahe = clahe,
-                     .table = {upper + first, upper + second, lower + first, lower + second},
-                     .x = x,
-                     .y = y,
-                     .n = stretch_end(bx, n)};
+    return (Span){.clahe = clahe,
+                  .table = {upper + first, upper + second, lower + first, lower + second},
+                  .x = x,
+                  .y = y,
+                  .n = span_end(bx, n)};
 }
 
 /* Maps the keys of pixels [x, x + n) of row y of the image. */
@@ -167,7 +167,7 @@ static void map_keys(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n, Row
                      const uint16_t *key, uint16_t *out)
 {
     for (uint32_t i = 0; i < n;) {
-        const Stretch s = stretch_at(clahe, x + i, y, n - i);
+        const Span s = span_at(clahe, x + i, y, n - i);
         if (clahe->like != IMGSTAT_LIKE_IMGSTAT)
             map_like(&s, key + i, out + i);
         else if (clahe_by_key(clahe))

@@ -96,8 +96,8 @@ ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err);
 
 /* cpu/luma.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
  * one channel. */
-ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
-                              ImgstatError *err);
+ImgstatResult cpu_luma_bands(Device *device, const ImagePro *image, UseBand use, void *context,
+                             ImgstatError *err);
 
 /* Adds a rectangle to the thread's tallies and counters, and to its extrema, which extrema_end
  * enters among the tallies. From extrema_begin to extrema_end, rectangles follow each other in

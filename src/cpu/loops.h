@@ -78,7 +78,7 @@ typedef struct LoopPiece {
     uint64_t min, max; /* order keys */
 } LoopPiece;
 
-/* Bins between edges, and the guess where a value lies (RangeCount in device.h). */
+/* Bins between edges, and the guess where a value lies (RangeCount in device/read_request.h). */
 typedef struct LoopBins {
     const uint64_t *edge; /* n_bins + 1 keys, ascending */
     uint64_t least, most; /* finite keys between the outer edges, both included */
@@ -88,8 +88,7 @@ typedef struct LoopBins {
     uint64_t nodata;
 } LoopBins;
 
-/* ---- Types of operations that have files of their own ------------------------------------------
- */
+/* ---- Types of operations that have files of their own ---- */
 
 /* Puts n bytes through tables, 256 bytes for each of at most LOOP_CHANNELS interleaved channels.
  * The first byte is of channel 0; `to` may be `from`. */

@@ -6,7 +6,7 @@
 #include "cpu/luma_wide.h"
 #include "cpu/map_rows.h"
 
-/* Whether cpu/luma_narrow.h takes the samples: bytes or words, every pixel of which has a luma. */
+/* Whether cpu/luma_narrow.c takes the samples: bytes or words, every pixel of which has a luma. */
 static bool is_plain(const ImagePro *image)
 {
     return (image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16) && !image->mask &&
@@ -143,11 +143,11 @@ static ImgstatResult use_luma(void *context, const ImagePro *piece, ImgstatError
     return res;
 }
 
-ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
-                              ImgstatError *err)
+ImgstatResult cpu_luma_bands(Device *device, const ImagePro *image, UseBand use, void *context,
+                             ImgstatError *err)
 {
     LumaUse of = {.device = device, .use = use, .context = context};
-    return image_pieces(image, use_luma, &of, err);
+    return image_each_band(image, use_luma, &of, err);
 }
 
 /* Everything that turning a pixel to a new luma needs. */
@@ -212,7 +212,7 @@ static LumaRescale luma_rescale_of(const ImagePro *from, int16_t alpha, const Tr
                          .passthrough = &transfer->passthrough};
 }
 
-/* Whether cpu/luma_narrow.h, which copies what is beyond the colours, makes the transfer's output.
+/* Whether cpu/luma_narrow.c, which copies what is beyond the colours, makes the transfer's output.
  */
 static bool fits_same_depth(const Transfer *transfer, const ImagePro *from)
 {

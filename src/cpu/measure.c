@@ -436,7 +436,7 @@ ImgstatResult cpu_measure(Device *base, const PixelSource *source, PixelView vie
     for (size_t i = 0; i < source->n; i++) {
         LumaMeasure m = {.device = device, .record = &records[i]};
         IMGSTAT_TRY(cpu_check_image(&source->images[i], err));
-        IMGSTAT_TRY(cpu_luma_pieces(base, &source->images[i], measure_luma, &m, err));
+        IMGSTAT_TRY(cpu_luma_bands(base, &source->images[i], measure_luma, &m, err));
     }
     return IMGSTAT_OK;
 }

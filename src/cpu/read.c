@@ -74,7 +74,7 @@ ImgstatResult cpu_read(Device *base, const PixelSource *source, PixelView view,
         const ImagePro *const image = &source->images[i];
         LumaRead luma = {.device = device, .request = request};
         if (view.channels == VIEW_LUMA)
-            IMGSTAT_TRY(cpu_luma_pieces(base, image, read_luma, &luma, err));
+            IMGSTAT_TRY(cpu_luma_bands(base, image, read_luma, &luma, err));
         else if (view.channels == VIEW_JOINT)
             IMGSTAT_TRY(read_joint(device, source, image, view, request, err));
         else

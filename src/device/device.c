@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the table of devices, and opening one by name. */
+/* device.c: the table of devices; opens one by its name. */
 #include "device/device.h"
 #include "base/compiler.h"
 #include "base/thread_pool.h"
@@ -150,7 +150,7 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
     IMGSTAT_TRY(find_ops(kind, &ops, err));
     IMGSTAT_TRY(ops->open(index, threads, out, err));
     (*out)->threads = threads ? threads : thread_pool_processors();
-    (*out)->cache = buffer_cache_create(); /* without it there is malloc */
+    (*out)->cache = buffer_cache_create(); /* NULL: malloc is used */
     return IMGSTAT_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.h: the seam between the library and what computes: one complete table per device. */
+/* device.h: the seam between the library and its devices: one complete table of operations each. */
 #ifndef IMGSTAT_DEVICE_DEVICE_H
 #define IMGSTAT_DEVICE_DEVICE_H
 
@@ -11,70 +11,80 @@ typedef struct ClahePage ClahePage; /* transfer/clahe.h */
 struct TransferShape;               /* transfer/transfer.h */
 struct RankKnot;                    /* record/quantile_table.h */
 
-/* A method for images of one kind, with all the memory that a device takes for it. */
+/* A method for images of one kind, with all memory that a device needs for it. */
 typedef struct DeviceTransform DeviceTransform;
 
-/* One kind of device. Every operation is there: nobody looks for NULL.
+/* One kind of device. No operation is NULL.
  *
  * Threads: one thread at a time uses a device. Devices are independent of each other.
  *
  * Order: each call sees what the calls before it did. alloc, release, host_release, upload,
- * measure, apply, clahe_read and clahe_apply may return before their work is done; pixels that they
- * were given in host memory are the caller's again nevertheless, but images that they write are
- * complete only after wait. download, read, sort_end and clahe_finish wait for their results.
+ * measure, apply, clahe_read and clahe_apply may return before their work is done. The caller may
+ * then reuse the host memory of pixels that they read; images that they write are complete only
+ * after wait. download, read, sort_end and clahe_finish wait for their results.
  *
  * Failure: after IMGSTAT_ERR_DEVICE every further call fails likewise, except release, host_release
  * and close. */
 typedef struct DeviceOps {
     const char *name; /* what --device accepts */
-    bool fetches; /* the processors of this machine compute: a PixelSource may give rows or tiles,
-                   * and the device cannot be lost */
+    bool fetches;     /* the processors of this machine compute: a PixelSource may fetch rows or
+                       * tiles, and the device cannot be lost */
 
     /* ---- The device ---- */
 
     /* Returns how many devices of this kind there are; fills `info` for the first `capacity`. */
     size_t (*list)(ImgstatDeviceInfo *info, size_t capacity);
+
+    /* Opens device number `index` of this kind. threads: of the processor, that it may use. */
     ImgstatResult (*open)(int index, unsigned threads, Device **out, ImgstatError *err);
+
     void (*close)(Device *device); /* accepts NULL */
     void (*describe)(const Device *device, ImgstatDeviceInfo *out);
-    /* Uses so many of the processor's threads that the device was opened with from now on, and
-     * gives back what the others hold. 0: what all of them hold; work that comes nevertheless has
-     * one. */
+
+    /* Uses this many of the processor's threads from now on, and releases the memory of the others.
+     * 0: releases the memory of all; later work uses one thread. */
     void (*use_threads)(Device *device, unsigned threads);
 
     /* ---- Memory ---- */
 
-    ImgstatResult (*alloc)(Device *device, size_t bytes, DevMem *out,
-                           ImgstatError *err);    /* zeroed */
-    void (*release)(Device *device, DevMem *mem); /* accepts empty */
-    /* Host memory that transfers fastest to this device. */
+    /* Allocates zeroed memory. */
+    ImgstatResult (*alloc)(Device *device, size_t bytes, DevMem *out, ImgstatError *err);
+
+    /* Accepts empty memory. */
+    void (*release)(Device *device, DevMem *mem);
+
+    /* Allocates the host memory that transfers fastest to this device. */
     ImgstatResult (*host_alloc)(Device *device, size_t bytes, void **out, ImgstatError *err);
     void (*host_release)(Device *device, void *memory);
     ImgstatResult (*upload)(Device *device, DevMem to, size_t offset, const void *from,
                             size_t bytes, ImgstatError *err);
     ImgstatResult (*download)(Device *device, void *to, DevMem from, size_t offset, size_t bytes,
                               ImgstatError *err);
-    /* Waits until all that was asked of the device is done. */
+
+    /* Waits until the device has done all its work. */
     ImgstatResult (*wait)(Device *device, ImgstatError *err);
 
     /* ---- Measuring ---- */
 
-    /* Adds what each image holds to its record, one for each image of the source (zero bytes: the
-     * empty record). Small images need batching: they may be of any sizes, and bands of one page
-     * may share a record. VIEW_EACH, or VIEW_LUMA, whose records have one channel. */
+    /* Adds each image of the source to the record with its number; zero bytes are the empty record.
+     * Images may have any sizes, and bands of one page may share a record. view: VIEW_EACH, or
+     * VIEW_LUMA, whose records have one channel. */
     ImgstatResult (*measure)(Device *device, const PixelSource *source, PixelView view,
                              const DeviceRecord *records, ImgstatError *err);
-    /* Reads the images again for all that a request asks for. */
+
+    /* Reads the images again and fulfils a request. */
     ImgstatResult (*read)(Device *device, const PixelSource *source, PixelView view,
                           const ReadRequest *request, ImgstatError *err);
-    /* Begins a sort in the device's memory of n keys, which reads with ReadRequest.sort add. *sorts
-     * becomes false where the device does not sort, lacks the memory, or would gain nothing: then
-     * nothing has begun. Other calls may come between. */
+
+    /* Begins a sort of n keys in the device's memory. Reads with ReadRequest.sort add the keys.
+     * *sorts becomes false where the device does not sort, lacks the memory, or would gain nothing:
+     * then no sort begins. Other calls are allowed before sort_end. */
     ImgstatResult (*sort_begin)(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
                                 ImgstatError *err);
-    /* Ends a sort: *taken becomes the number of keys that came; if it is n, run j becomes the run
-     * of equal keys that holds rank (n - 1) j / RANK_STEPS, j from 0 to RANK_STEPS. Gives the
-     * memory back; with NULL for runs, or after a failure, it only does that. */
+
+    /* Ends a sort and releases its memory. *taken becomes the number of keys that were added. If
+     * that is n, runs[j] becomes the run of equal keys that holds rank (n - 1) j / RANK_STEPS, for
+     * j from 0 to RANK_STEPS. runs: NULL only to release the memory. */
     ImgstatResult (*sort_end)(Device *device, uint64_t *taken, struct RankKnot *runs,
                               ImgstatError *err);
 
@@ -84,44 +94,51 @@ typedef struct DeviceOps {
      * only where `to` is `from`. Waits if one is in host memory. */
     ImgstatResult (*apply)(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                            int16_t alpha, ImagePro *to, ImgstatError *err);
+
     /* Counts a band for adaptive equalization or, after clahe_finish, observes it. */
     ImgstatResult (*clahe_read)(Device *device, ClahePage *page, const ImagePro *band,
                                 ImgstatError *err);
+
     /* Ends the counting of a page. */
     ImgstatResult (*clahe_finish)(Device *device, ClahePage *page, ImgstatError *err);
-    /* Maps a band adaptively; images as in apply. */
+
+    /* Maps a band by adaptive equalization. Images are as in apply. */
     ImgstatResult (*clahe_apply)(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err);
 
     /* ---- On the caller's stream (a cudaStream_t; a CPU is done on return) ----
-     * Nothing waits or allocates, so that a CUDA graph can record it, except wait_async,
-     * transform_create and transform_destroy. Images are in the device's own memory, their samples
-     * on their boundaries. One object serves one stream at a time. */
+     * Only wait_async, transform_create and transform_destroy wait or allocate: a CUDA graph can
+     * record the others. Images are in the device's own memory; samples are aligned to their size.
+     * One object serves one stream at a time. */
 
-    /* Returns the bytes of scratch memory that measure_async takes. */
+    /* Returns the bytes of scratch memory that measure_async needs. */
     size_t (*async_bytes)(ImgstatSample sample, uint16_t channels);
-    /* Empties a record of no optional parts and adds an image to it. scratch: async_bytes, zero
-     * before the first use and between uses. */
+
+    /* Empties a record without optional parts and adds an image to it. scratch: async_bytes bytes,
+     * zeroed before the first use; the caller does not write them. */
     ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *image,
                                    const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-    /* Waits until the stream is done; NULL is CUDA's default stream. */
+
+    /* Waits until the stream is done. NULL: CUDA's default stream. */
     ImgstatResult (*wait_async)(Device *device, void *stream, ImgstatError *err);
-    /* Makes ready for images of at most `pixels` pixels, for methods that transfer_check_async
-     * allows. */
+
+    /* Allocates all that images of at most `pixels` pixels need. The method is one that
+     * transfer_check_async allows. */
     ImgstatResult (*transform_create)(Device *device, const ImgstatMethod *method,
                                       const struct TransferShape *shape, uint64_t pixels,
                                       DeviceTransform **out, ImgstatError *err);
     void (*transform_destroy)(DeviceTransform *transform); /* accepts NULL */
-    /* Measures, makes the transfer and applies it, with the bytes of transfer_create and apply.
-     * `to` may be `from` where the sample type stays. */
+
+    /* Measures an image, creates its transfer and applies it. The output is that of transfer_create
+     * and apply. `to` may be `from` if the sample type stays. */
     ImgstatResult (*transform_async)(DeviceTransform *transform, void *stream, const ImagePro *from,
                                      ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
-    unsigned threads;     /* of the processor, that whoever opened it grants, decoding included */
-    BufferCache *cache;   /* also of the files that are read and written beside it; NULL: none */
+    unsigned threads;     /* of the processor, for the device and for decoding */
+    BufferCache *cache;   /* also for the files that are read and written; NULL: none */
 };
 
 extern const DeviceOps cpu_device_ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.c: finds and opens a device that is a shared object of its own. */
+/* module.c: finds and opens the shared object of a device. */
 #define _GNU_SOURCE /* dladdr, secure_getenv */
 #include "device/module.h"
 
@@ -14,14 +14,14 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* The folder of the library or program that contains this code. */
+/* Finds the folder of the library or program that contains this code. */
 static bool own_folder(char folder[PATH_MAX])
 {
     static const char inside = 0;
     Dl_info own, program;
     if (!dladdr(&inside, &own))
         return false;
-    /* A program's name is what it was called by; the path of its file is elsewhere. */
+    /* dladdr has the name that a program was called by, which may not be its path. */
     const bool in_program = dladdr((const void *)getauxval(AT_PHDR), &program) != 0 &&
                             program.dli_fbase == own.dli_fbase;
     if (!realpath(in_program ? "/proc/self/exe" : own.dli_fname, folder))
@@ -30,7 +30,8 @@ static bool own_folder(char folder[PATH_MAX])
     return true;
 }
 
-/* Place i of those that DeviceModulePlace lists after the variable; false after the last. */
+/* Makes the path in folder i of those that DeviceModulePlace lists. Returns false after the last.
+ */
 static bool place_path(const char *file, const char *folder, unsigned i, char path[PATH_MAX])
 {
     static const char *const below[] = {"", "/imgstat", "/" IMGSTAT_MODULE_FROM_PROGRAM};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* deviation.c: the deviation of doubles whose squares overflow: those of the distances divided by
- * 2^600 do not, and what they lose is far below such a deviation. */
+/* deviation.c: the deviation of doubles whose squares overflow. Squares of distances divided by
+ * 2^600 do not overflow, and what they lose is far below such a deviation. */
 #include "measure/deviation.h"
 
 #include "measure/key_stream.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deviation.h: deviations that are doubles, of variances that are not. */
+/* deviation.h: deviations that doubles hold while the variances overflow. */
 #ifndef IMGSTAT_MEASURE_DEVIATION_H
 #define IMGSTAT_MEASURE_DEVIATION_H
 
@@ -9,7 +9,8 @@
 /* Returns whether squares of a channel have overflowed: deviation_find needs a record with bins. */
 bool deviation_needs_bins(const Record *record);
 
-/* Replaces *stddev if squares of the channel have overflowed and the record has bins. */
+/* Replaces *stddev if squares of the channel have overflowed and the record has bins. Reads the
+ * pixels again for that. */
 ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned ddof,
                              FurtherReads reads, double *stddev, ImgstatError *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* key_stream.c: walks the bins of leading key bits upwards. Neighbouring bins are gathered
- * together, as many as fit; a bin that holds too many samples is counted by its next 16 bits. */
+/* key_stream.c: walks the bins of leading key bits upwards. One read gathers the keys of as many
+ * neighbouring bins as fit, and counts bins with too many samples by their next 16 bits. */
 #include "measure/key_stream.h"
 
 #include <stdlib.h>
@@ -46,8 +46,8 @@ ImgstatResult pixels_changed(ImgstatError *err)
     return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
 }
 
-/* Whether nobody wants the samples of a bin. A small one between two others is read with them: many
- * ranges cost more than a few keys. */
+/* Returns whether a bin is skipped. A small bin between two others is read with them: many ranges
+ * cost more than a few keys. */
 static bool is_skipped(const Walk *walk, const Plan *plan, uint64_t count)
 {
     enum { SMALL = 256 };
@@ -57,7 +57,8 @@ static bool is_skipped(const Walk *walk, const Plan *plan, uint64_t count)
              count <= walk->capacity - plan->gathered);
 }
 
-/* Adds the `count` samples whose key >> shift is prefix; false if the next read must take them. */
+/* Adds the `count` samples whose key >> shift is prefix. Returns false if they do not fit this
+ * read. */
 static bool plan_bin(const Walk *walk, Plan *plan, uint64_t prefix, unsigned shift, uint64_t count)
 {
     const uint64_t lo = prefix << shift, hi = lo + (((uint64_t)1 << shift) - 1);
@@ -107,7 +108,7 @@ static bool plan_bin(const Walk *walk, Plan *plan, uint64_t prefix, unsigned shi
 static ImgstatResult walk_bins(Walk *walk, const uint64_t *counts, size_t first, size_t end,
                                uint64_t prefix, unsigned shift, ImgstatError *err);
 
-/* Hands on what a read has found. */
+/* Passes the keys of a read to the receiver. */
 static ImgstatResult feed(Walk *walk, const Plan *plan, ImgstatError *err)
 {
     for (size_t i = 0; i < plan->n; i++) {

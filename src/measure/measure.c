@@ -11,7 +11,7 @@ enum {
     SCRATCH_BYTES = 48 << 20 /* what is kept between two pages */
 };
 
-/* No statistic looks at the channels of a pixel together. */
+/* No statistic combines the channels of a pixel. */
 static const PixelView every_channel = {.channels = VIEW_EACH};
 
 static ImgstatResult read_further(void *context, const ReadRequest *request, ImgstatError *err)
@@ -107,7 +107,7 @@ static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **o
                                err);
 }
 
-/* Statistics of a record of pages, which is destroyed after a failure. */
+/* Computes the statistics of a record of pages. Destroys the record after a failure. */
 static ImgstatResult compute(PageSet *set, ImgstatRecord *record, FurtherReads reads,
                              ImgstatRecord **out, ImgstatError *err)
 {
@@ -121,7 +121,7 @@ static ImgstatResult compute(PageSet *set, ImgstatRecord *record, FurtherReads r
     return res;
 }
 
-/* The page selected by itself: it may stay in memory. */
+/* Measures the page selected, which may stay in memory. */
 static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
     Decoder *const decoder = set->file->decoder;
@@ -142,7 +142,7 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     return compute(set, made, reads_of(set->device, read_further, &reader), out, err);
 }
 
-/* Opens page i, whose pixels are asked for once. */
+/* Opens page i for one read. */
 static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, ImgstatError *err)
 {
     IMGSTAT_TRY(select_page(set, i, err));
@@ -173,7 +173,7 @@ static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *firs
     return IMGSTAT_OK;
 }
 
-/* Measures page i into the record of the pages before it, which it becomes where there is none. */
+/* Measures page i and adds it to *total. The first page's record becomes *total. */
 static ImgstatResult add_page(PageSet *set, uint32_t i, unsigned parts, ImgstatPage *first,
                               ImgstatRecord **total, ImgstatError *err)
 {
@@ -214,7 +214,8 @@ static ImgstatResult count_set(PageSet *set, unsigned parts, ImgstatRecord **tot
     return IMGSTAT_OK;
 }
 
-/* Whether planes are read one by one: alpha masks the other channels, and is read with them. */
+/* Returns whether planes are read one by one. An alpha channel that masks others is read with them.
+ */
 static bool reads_planes(const Decoder *decoder)
 {
     return !decoder->how.alpha_masks && !decoder->how.salvage;
@@ -283,8 +284,8 @@ static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, Imgstat
     return res;
 }
 
-/* Selects the pages and measures them. Whether planes are read one by one depends on the threads;
- * the fault that is reported does not: damaged pages are read again with their planes together. */
+/* Selects the pages and measures them. The number of threads decides whether planes are read one by
+ * one, but not which fault is reported: damaged pages are read again with all planes together. */
 static ImgstatResult measure_decoded(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
     set->options = (DecodeOptions){.threads = set->device->threads,
@@ -299,7 +300,7 @@ static ImgstatResult measure_decoded(PageSet *set, ImgstatRecord **out, ImgstatE
     return measure_selected(set, out, err);
 }
 
-/* Measures by a decoder of its own, which has the warnings of the file's meanwhile. */
+/* Measures by a second decoder, which has the warnings of the file's decoder meanwhile. */
 static ImgstatResult measure_beside(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
     Decoder *const own = set->file->decoder;
@@ -317,8 +318,8 @@ static ImgstatResult measure_beside(PageSet *set, ImgstatRecord **out, ImgstatEr
     return res;
 }
 
-/* Measures by the file's decoder, of which no row was read. The page that was selected is selected
- * again: at once if it is another, else when its rows are asked for. */
+/* Measures by the file's decoder, whose rows were not read. Then selects the page again that was
+ * selected before: at once if it is another, else when its rows are read. */
 static ImgstatResult measure_instead(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
     ImgstatFile *const file = set->file;

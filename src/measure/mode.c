@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mode.c: sorts the keys and finds the longest run of equal ones, as many keys at a time as memory
- * allows. The count of a bin of leading key bits bounds the count of each of its values, so that
- * bins that hold too few samples are not read. */
+/* mode.c: sorts as many keys at a time as memory allows, and finds the longest run of equal ones.
+ * No value is more frequent than its bin of leading key bits, so bins with too few samples are not
+ * read. */
 #include "measure/mode.h"
 
 #include "measure/key_stream.h"
@@ -32,7 +32,7 @@ static void add_keys(void *context, uint64_t *keys, uint64_t *spare, size_t n, u
     }
 }
 
-/* The fullest bin comes first: what it holds rules out most others. */
+/* Reads the fullest bin first: its mode rules out most other bins. */
 ImgstatResult mode_find(const Record *record, uint16_t channel, size_t room, FurtherReads reads,
                         uint64_t *key, ImgstatError *err)
 {

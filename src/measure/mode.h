@@ -5,11 +5,11 @@
 
 #include "device/read_request.h"
 
-/* Keys held at a time: with the copy that sorting needs, 64 MiB. */
+/* Keys that are sorted at a time: 64 MiB with the copy that sorting needs. */
 enum { MODE_KEYS = 4194304 };
 
-/* Finds the smallest key with the largest count. The record has bins, and samples in that channel.
- * room: keys that are sorted at once, MODE_KEYS but for tests. */
+/* Finds the smallest of the most frequent keys. The record has bins, and samples in that channel.
+ * room: MODE_KEYS; tests use less. */
 ImgstatResult mode_find(const Record *record, uint16_t channel, size_t room, FurtherReads reads,
                         uint64_t *key, ImgstatError *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_reader.c: the pixels of a page, band by band or read by the threads that use them. */
+/* page_reader.c: reads a page band by band, or lets the threads that use its pixels read them. */
 #include "measure/page_reader.h"
 
 #include "base/pixel.h"
@@ -12,8 +12,8 @@
 
 enum {
     BAND_BYTES = 4 << 20,   /* near the cache, and work enough for every thread */
-    STREAM_BYTES = 1 << 20, /* of a page that one thread decodes, which all others wait for */
-    AHEAD_BYTES = 32 << 20  /* two bands up to this: the next is decoded meanwhile */
+    STREAM_BYTES = 1 << 20, /* for pages that one thread decodes while all others wait */
+    AHEAD_BYTES = 32 << 20  /* most bytes of two bands: the next is decoded meanwhile */
 };
 
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
@@ -46,8 +46,8 @@ static uint16_t planes_of(const Decoder *decoder)
     return decoder->caps.planes ? decoder->caps.planes : 1;
 }
 
-/* About so many bytes in whole units of the decoder, even where one unit is larger: half units
- * would be decoded twice. */
+/* Returns the rows of a band: about BAND_BYTES or STREAM_BYTES, in whole rows of tiles, which would
+ * else be decoded twice. */
 static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
 {
     const uint32_t height = decoder->page.height;
@@ -59,7 +59,7 @@ static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
     return rows < height ? (uint32_t)rows : height;
 }
 
-/* Bytes of the masks of a row. */
+/* Returns the bytes of all masks of a row. */
 static size_t mask_bytes_of(const Decoder *decoder)
 {
     const size_t width = decoder->page.width;
@@ -86,7 +86,7 @@ size_t page_reader_whole_bytes(const Decoder *decoder)
     return bytes < SIZE_MAX - mask ? bytes + mask : SIZE_MAX;
 }
 
-/* Rows of the buffer: all of a page that is kept, else those of two bands or of one. */
+/* Returns the rows of the buffer: those of the page if it is kept, else of two bands or of one. */
 static uint32_t buffer_height(const PageReader *reader, size_t row_bytes)
 {
     const uint32_t height = reader->decoder->page.height;
@@ -180,7 +180,7 @@ ImgstatResult page_reader_set_region(PageReader *reader, const ImgstatRegion *re
     return IMGSTAT_OK;
 }
 
-/* Cuts the region out of a band; false: it has no row of it. */
+/* Cuts the region out of a band. Returns false if the band has no row of it. */
 static bool cut_region(const PageReader *reader, ImagePro *band)
 {
     const ImgstatRegion *const region = &reader->region;
@@ -214,8 +214,8 @@ static ImgstatResult use_region(const PageReader *reader, const ImagePro *band, 
     return cut_region(reader, &part) ? use(context, &part, err) : IMGSTAT_OK;
 }
 
-/* Uses a band. What is measured has lost samples masked, in memory that the device may be reading
- * for the plane before. */
+/* Uses a band, with lost samples masked if it is measured. The device may still be reading that
+ * mask for the plane before. */
 static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, UseBand use,
                               void *context, ImgstatError *err)
 {
@@ -237,7 +237,7 @@ static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, Us
     return use_region(reader, &masked, use, context, err);
 }
 
-/* The first row that is decoded: that of a band. */
+/* Returns the first row to decode, which begins a band. */
 static uint32_t first_row_of(const PageReader *reader)
 {
     const bool seeks = reader->decoder->caps.unit_rows > 0 && !reader->kept && !reader->page.mask;
@@ -245,7 +245,7 @@ static uint32_t first_row_of(const PageReader *reader)
                                              : 0;
 }
 
-/* The row behind the last one that is decoded. */
+/* Returns the row behind the last one to decode. */
 static uint32_t last_row_of(const PageReader *reader)
 {
     return reader->region.width > 0 && !reader->kept ? reader->region.y + reader->region.height
@@ -285,13 +285,13 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
     return res;
 }
 
-/* ---- Direct reads: rows that only need reading, read by the threads that use them, and strips or
- * tiles, decoded by them: their bytes come into the cache of one core, and no band waits for
- * another. ---- */
+/* ---- Direct reads ----
+ * The threads that use rows read them, or decode strips and tiles. So their bytes are in the cache
+ * of one core, and no band waits for another. */
 
 enum {
-    ROW_BYTES = 1 << 20,  /* longer rows would be read again for each of their parts */
-    TILE_PIXELS = 1 << 24 /* counters of 32 bits hold them many times over */
+    ROW_BYTES = 1 << 20,  /* longer rows would be read again for each of their rectangles */
+    TILE_PIXELS = 1 << 24 /* counters of 32 bits hold many times as many */
 };
 
 typedef struct Fetching {
@@ -320,7 +320,7 @@ static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint
         reserve(f->decoder->options.buffers, &f->memory[thread], rows * f->row_bytes) &&
         f->decoder->codec->read_at(f->decoder, f->plane, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
-    atomic_store(&f->failed, true); /* the other threads need not go on */
+    atomic_store(&f->failed, true); /* the other threads stop */
     return NULL;
 }
 
@@ -345,7 +345,7 @@ bool page_reader_direct_rows(const Device *device, const Decoder *decoder)
            row <= ROW_BYTES;
 }
 
-/* Makes the decoder ready for threads that decode its tiles. */
+/* Prepares the decoder for threads that decode its tiles. Returns false if it has none for them. */
 static bool begin_tiles(const Device *device, Decoder *decoder)
 {
     return device->ops->fetches && decoder->caps.tile_width > 0 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* page_reads.c: one way through the pixels for statistics and transforms alike: directly, where the
- * threads of the device can read for themselves, else band by band; plane by plane, where a page is
- * read so. */
+/* page_reads.c: reads pixels, for statistics and for transforms: directly if the threads of the
+ * device can read for themselves, else band by band; plane by plane where planes are stored apart.
+ */
 #include "measure/page_reads.h"
 
 /* ---- The first read ---------------------------------------------------------------------- */
@@ -24,8 +24,8 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
     return measure_source(context, &source, err);
 }
 
-/* Measures a plane into a record of `bytes` on the device. Where a direct read fails, the decoder
- * that reads the bands knows the reason. */
+/* Measures a plane into a record of `bytes` bytes on the device. If a direct read fails, reading
+ * the bands reports the reason. */
 static ImgstatResult measure_plane(PageReader *reader, Measure *m, size_t bytes, ImgstatError *err)
 {
     const DeviceOps *const ops = m->device->ops;
@@ -68,7 +68,7 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
     return res;
 }
 
-/* Makes positions in a region those in the page. */
+/* Turns positions in a region into positions in the page. */
 static void place_extrema(const PageReader *reader, Record *record)
 {
     const ImgstatRegion *const region = &reader->region;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* percentile.c: radix descent over order keys. The bins of the leading 16 bits say in which of them
- * a rank lies; counting the next 16 bits of the samples there narrows it, until the whole key is
+/* percentile.c: radix select over order keys. The bins of the leading 16 bits show in which bin a
+ * rank lies. Counting the next 16 bits of the samples there narrows it, until the whole key is
  * known. */
 #include "measure/percentile.h"
 
@@ -10,8 +10,8 @@
 
 enum { DIGIT_BITS = 16, DIGIT_BINS = 65536 };
 
-/* Key bin of the sample of rank *rank among bins; *rank becomes that within the bin. n if there are
- * too few samples. */
+/* Returns the bin that holds the sample of rank *rank. *rank becomes the rank within the bin.
+ * Returns n if there are too few samples. */
 static size_t find_rank(const uint64_t *bins, size_t n, uint64_t *rank)
 {
     for (size_t k = 0; k < n; k++) {
@@ -45,7 +45,8 @@ ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *sear
     return IMGSTAT_OK;
 }
 
-/* The count that narrows `stat`, made if there is none and room is left; SIZE_MAX if not. */
+/* Returns the count that narrows `stat`, and adds it if it is missing. Returns SIZE_MAX if there is
+ * no room for it. */
 static size_t count_for(PercentileSearch *search, const OrderStat *stat)
 {
     const uint8_t shift = (uint8_t)(stat->shift - DIGIT_BITS);
@@ -64,7 +65,7 @@ static size_t count_for(PercentileSearch *search, const OrderStat *stat)
     return search->n_counts++;
 }
 
-/* As many counters as the statistics can use, for all reads. */
+/* Allocates as many counters as the statistics can use, for all reads. */
 static ImgstatResult reserve(PercentileSearch *search, ImgstatError *err)
 {
     const size_t capacity = search->n < PERCENTILE_COUNTS ? search->n : PERCENTILE_COUNTS;

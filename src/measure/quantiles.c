@@ -14,12 +14,13 @@ static ImgstatResult add_runs(Device *device, RankBuilder *builder, RankKnot *ru
     if (taken != builder->table.n)
         return pixels_changed(err);
     for (size_t j = 0; j <= RANK_STEPS; j++)
-        if (runs[j].upto > builder->seen) /* not the one before */
+        if (runs[j].upto > builder->seen) /* it is not the run before */
             rank_builder_add_run(builder, &runs[j]);
     return IMGSTAT_OK;
 }
 
-/* *sorted: false where the device does not sort; then nothing has been read. */
+/* Lets the device sort all keys. *sorted becomes false if it does not sort; then nothing was read.
+ */
 static ImgstatResult sort_all(ImgstatSample sample, uint16_t channel, const FurtherReads *reads,
                               RankBuilder *builder, bool *sorted, ImgstatError *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_ahead.c: one thread fills slots of the buffer in turn, the caller empties them. */
+/* read_ahead.c: one thread fills the slots of the buffer in turn, and the caller empties them. */
 #include "measure/read_ahead.h"
 
 #include "base/thread_pool.h"
@@ -20,11 +20,11 @@ struct ReadAhead {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     uint32_t decoded; /* bands that are complete */
-    uint32_t given;   /* bands asked for; those before the last of them are done with */
+    uint32_t given;   /* bands asked for; the caller still uses only the last of them */
     bool stop;
     ImgstatResult result; /* of band `decoded`, where it failed */
     ImgstatError error;
-    char *sentences; /* warnings that are not told so far, each with its end */
+    char *sentences; /* warnings that are not reported yet, each with its NUL */
     size_t sentences_bytes;
 };
 
@@ -46,7 +46,7 @@ static ImgstatResult decode(const ReadAhead *ahead, uint32_t k, ImgstatError *er
     return band.mask ? page_mask_read(decoder, &band, err) : IMGSTAT_OK;
 }
 
-/* ---- Warnings, from the reader to the caller ---- */
+/* ---- Warnings, from the thread to the caller ---- */
 
 static void keep_sentence(void *context, const char *sentence)
 {
@@ -62,7 +62,7 @@ static void keep_sentence(void *context, const char *sentence)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-static void tell_sentences(ReadAhead *ahead)
+static void report_sentences(ReadAhead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     char *const sentences = ahead->sentences;
@@ -131,7 +131,7 @@ static void join_thread(ReadAhead *ahead)
     pthread_join(ahead->thread, NULL);
     ahead->decoder->warnings.warn = ahead->warn;
     ahead->decoder->warnings.context = ahead->warn_context;
-    tell_sentences(ahead);
+    report_sentences(ahead);
 }
 
 /* ---- The caller ---- */
@@ -152,7 +152,7 @@ ImgstatResult read_ahead_start(Decoder *decoder, const ImagePro *buffer, uint32_
     ahead->slots = (buffer->height - 1) / rows + 1; /* the page's last band may be lower */
     pthread_mutex_init(&ahead->lock, NULL); /* cannot fail with default attributes on Linux */
     pthread_cond_init(&ahead->changed, NULL);
-    /* Without a thread the same bands are decoded when they are asked for. */
+    /* Without a thread, read_ahead_next decodes the same bands. */
     ahead->threaded = threaded && ahead->slots > 1 && start_thread(ahead);
     *out = ahead;
     return IMGSTAT_OK;
@@ -174,7 +174,7 @@ ImgstatResult read_ahead_next(ReadAhead *ahead, ImagePro *band, ImgstatError *er
         pthread_cond_wait(&ahead->changed, &ahead->lock);
     const bool there = ahead->decoded > k;
     pthread_mutex_unlock(&ahead->lock);
-    tell_sentences(ahead);
+    report_sentences(ahead);
     if (!there) { /* the reader has ended */
         if (err)
             *err = ahead->error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_ahead.h: the bands of a page one after the other, the next one decoded meanwhile. */
+/* read_ahead.h: reads the bands of a page in order, while a thread decodes the next ones. */
 #ifndef IMGSTAT_MEASURE_READ_AHEAD_H
 #define IMGSTAT_MEASURE_READ_AHEAD_H
 
@@ -7,18 +7,20 @@
 
 typedef struct ReadAhead ReadAhead;
 
-/* Bands of `rows` rows of the page that `decoder` has selected, from the row `first` on, which is
- * the decoder's next, until one has the row before `last`, into `buffer`, a host image made for the
- * page: band k goes to the rows from k % slots * rows on, where slots is how many bands fit. With
- * two slots or more, and if `threaded`, a thread decodes what comes next; until read_ahead_stop the
- * decoder is that thread's. The caller's thread reports its warnings, in read_ahead_next and
- * read_ahead_stop. */
+/* Begins reading the page selected in bands of `rows` rows. first: the first row, which is the
+ * decoder's next. last: the row behind the last one wanted. buffer: a host image for the page; it
+ * has a slot for each band that fits, and band k goes to slot k % slots. threaded: a thread decodes
+ * ahead if there are two slots or more. Only that thread uses the decoder until read_ahead_stop.
+ * The caller's thread reports warnings, in read_ahead_next and read_ahead_stop. */
 ImgstatResult read_ahead_start(Decoder *decoder, const ImagePro *buffer, uint32_t first,
                                uint32_t last, uint32_t rows, bool threaded, ReadAhead **out,
                                ImgstatError *err);
-/* The next band, which shares the buffer's memory. The one given before is done with: its slot may
- * be decoded into from now on. Called once a band. */
+
+/* Returns the next band, which shares the buffer's memory. Call it once a band: the next band may
+ * replace the one before. */
 ImgstatResult read_ahead_next(ReadAhead *ahead, ImagePro *band, ImgstatError *err);
-void read_ahead_stop(ReadAhead *ahead); /* accepts NULL */
+
+/* Accepts NULL. */
+void read_ahead_stop(ReadAhead *ahead);
 
 #endif

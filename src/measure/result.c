@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* result.c: statistics, computed from a record with as few further reads as possible, and what
- * callers ask of them. */
+/* result.c: computes statistics from a record with few further reads, and returns them to callers.
+ */
 #include "measure/result.h"
 
 #include "measure/deviation.h"
@@ -224,7 +224,8 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* One bin a value where there is no other wish and the type has such; else the histogram. */
+/* Returns the entropy of the values if the type has one bin a value and the request has no bins of
+ * its own; else of the histogram. */
 static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure *how,
                          const Histogram *h)
 {

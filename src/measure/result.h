@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* result.h: the statistics of a record: all that is asked for, and how little is read for it. */
+/* result.h: computes the statistics of a record, with as few reads as possible. */
 #ifndef IMGSTAT_MEASURE_RESULT_H
 #define IMGSTAT_MEASURE_RESULT_H
 
@@ -18,16 +18,16 @@ unsigned result_parts(const ImgstatMeasure *how);
 /* Returns whether samples of this type are read again after the first time. */
 bool result_reads_again(const ImgstatMeasure *how, ImgstatSample sample);
 
-/* Returns whether they are read again for percentiles and the median alone. */
+/* Returns whether samples of this type are read again for percentiles and the median alone. */
 bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample);
 
-/* Computes statistics in place of those that the record has, with the further reads that they need.
- * reads: NULL for none: what they would tell is undefined, and percentiles get bounds. */
+/* Computes statistics with the further reads that they need, and replaces those that the record
+ * has. reads: NULL: statistics that need reads are undefined, and percentiles have bounds. */
 ImgstatResult result_compute(ImgstatRecord *record, const ImgstatMeasure *how,
                              const FurtherReads *reads, ImgstatError *err);
 
-/* Makes the record of images in memory, with its statistics unless it is to be merged. record:
- * finalized, taken over whatever happens. */
+/* Creates the record of images in memory, with statistics unless how->mergeable. record: finalized;
+ * the function owns it, also after a failure. */
 ImgstatResult result_of_image(Record *record, uint8_t bits, const ImgstatMeasure *how,
                               FurtherReads reads, ImgstatRecord **out, ImgstatError *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chunks.c: chunks of a PNG, walked through, written, and copied from an input to an output where
- * they still hold. */
+/* chunks.c: reads and writes chunks of PNG, and copies those that are still true from an input to
+ * an output. */
 #include "png/chunks.h"
 #include "base/compiler.h"
 #include "codec/exif.h"
@@ -30,7 +30,7 @@ ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data,
                               ImgstatError *err)
 {
     uint8_t whole[PNG_CHUNK_FRAME + SMALL_BYTES];
-    if (bytes <= SMALL_BYTES) { /* with one call of the system */
+    if (bytes <= SMALL_BYTES) { /* one system call */
         if (bytes > 0)
             memcpy(whole + PNG_CHUNK_HEAD, data, bytes);
         png_chunk_frame(type, whole, bytes);
@@ -51,7 +51,8 @@ ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data,
 
 /* ---- Walking an input ---- */
 
-/* Names are four letters; at any other libpng stops, and so would a reader of an output. */
+/* Returns whether a type has four letters. libpng stops at any other, as readers of an output
+ * would. */
 static bool is_name(const char *type)
 {
     for (size_t i = 0; i < 4; i++)
@@ -73,7 +74,8 @@ bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk)
            strcmp(chunk->type, "IEND") != 0;
 }
 
-/* The chunk's data with its frame, to be freed; NULL where it is damaged or memory runs out. */
+/* Loads a chunk with its frame; the caller frees it. Returns NULL if it is damaged or memory runs
+ * out. */
 static uint8_t *load_chunk(const Source *source, const PngChunk *chunk)
 {
     const size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
@@ -102,8 +104,8 @@ typedef struct Rule {
     char type[5];
     uint32_t bytes; /* 0: any */
     Keep keep;
-    bool before_palette; /* the standard has it in front of PLTE */
-    bool anywhere;       /* and behind the pixels too */
+    bool before_palette; /* the standard requires it before PLTE */
+    bool anywhere;       /* it may follow the pixels */
     bool many;
 } Rule;
 
@@ -173,7 +175,7 @@ static bool is_wanted(Copy *copy, const PngChunk *chunk)
         (rule->keep == KEEP_COLOUR && !values && !copy->palette) ||
         (rule->keep == KEEP_PALETTE && !copy->palette))
         return false;
-    /* Misplaced, doubled or of a wrong length: readers do not agree on what such chunks mean. */
+    /* Readers disagree about chunks that are misplaced, repeated or of a wrong length. */
     if ((rule->bytes > 0 && rule->bytes != chunk->bytes) ||
         (rule->before_palette && copy->palette_passed) || (copy->pixels_passed && !rule->anywhere))
         return false;

@@ -10,7 +10,7 @@ enum {
     PNG_SIGNATURE_BYTES = 8,
     PNG_CHUNK_HEAD = 8,         /* length and type */
     PNG_CHUNK_FRAME = 12,       /* these and the checksum */
-    PNG_MOST_COPIED = 64 << 20, /* bytes of one chunk; text larger than that is no text */
+    PNG_MOST_COPIED = 64 << 20, /* most bytes of a chunk that is copied */
 
     PNG_GRAY = 0,
     PNG_RGB = 2,
@@ -21,13 +21,13 @@ enum {
 
 extern const uint8_t png_signature[PNG_SIGNATURE_BYTES];
 
-/* What header, palette and its tRNS of a file say. */
+/* The contents of the header, the palette and the palette's tRNS. */
 typedef struct PngForm {
     uint8_t color_type, depth;
     bool interlaced;
     uint16_t n_colors, n_alpha; /* entries of the palette and of its tRNS */
     uint8_t colors[256][4];     /* opaque beyond n_alpha */
-    uint8_t significant; /* bits, where fewer than depth and not in a chunk of the input; else 0 */
+    uint8_t significant; /* bits if fewer than depth and not in a chunk of the input; else 0 */
 } PngForm;
 
 static inline uint32_t png_get32(const uint8_t *at)
@@ -52,20 +52,20 @@ typedef struct PngChunk {
     char type[5];
 } PngChunk;
 
-/* Fills in the chunk at *at, which moves behind it. Begin with PNG_SIGNATURE_BYTES. Returns false
- * at the end of the image, or where the file is damaged. */
+/* Reads the head of the chunk at *at, and advances *at to the next chunk. The first chunk is at
+ * PNG_SIGNATURE_BYTES. Returns false at IEND, or if the file is damaged. */
 bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk);
 
 /* ---- Writing ---- */
 
-/* An output; chunks go to its end. */
+/* An output to which chunks are appended. */
 typedef struct PngSink {
     AtomicFile *output;
     uint64_t at; /* the end so far */
 } PngSink;
 
-/* Puts length and type in front of the `bytes` bytes at chunk + PNG_CHUNK_HEAD, and the checksum
- * behind them. */
+/* Completes a chunk whose `bytes` bytes of data are at chunk + PNG_CHUNK_HEAD: writes length and
+ * type before them, and the checksum behind. */
 void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes);
 
 ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decoder.c: the PNG codec: what comes before the pixels by libpng, rows without it where that is
- * possible. */
+/* decoder.c: the PNG codec. libpng reads what precedes the pixels; rows are read without it where
+ * that is possible. */
 #include "png/decoder.h"
 #include "base/byteswap.h"
 #include "png/filter.h"
@@ -16,8 +16,8 @@ enum {
     DEFLATE_RATIO = 1032      /* deflate cannot expand by more: 258 bytes from 2 bits */
 };
 
-/* The limit for chunks is one for strips and their like: header, palette and key are read in any
- * case, or libpng would warn of them. */
+/* Chunks of this size are read under every limit for tiles: header, palette and key, of which
+ * libpng would warn else. */
 enum { LEAST_CHUNK = 1 << 16 };
 
 /* ---- What libpng calls ---- */
@@ -154,7 +154,7 @@ static const char *const gray_names[] = {"gray", "alpha"};
 static const char *const rgb_names[] = {"red", "green", "blue", "alpha"};
 static const char *const index_names[] = {"index"};
 
-/* Chooses how samples are held and which transformations give them. */
+/* Chooses the sample type, and the transformations of libpng that return it. */
 static void describe(PngDecoder *pd)
 {
     Decoder *const base = &pd->base;
@@ -218,7 +218,7 @@ static ImgstatResult check_size(PngDecoder *pd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Chunks that say nothing of the samples are passed over: no time, no memory, no warnings for them.
+/* Skips chunks that do not concern samples: they take no time and no memory, and give no warnings.
  */
 static void skip_chunks(png_structp png)
 {
@@ -254,7 +254,7 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
 
 /* ---- Rows without libpng ---- */
 
-/* Only what is common is decoded without libpng: whole bytes, and no change of their number. */
+/* Opens the stream of an image that needs no libpng: samples of whole bytes whose number stays. */
 static bool open_stream(PngDecoder *pd)
 {
     const Decoder *const base = &pd->base;
@@ -277,8 +277,8 @@ static bool open_stream(PngDecoder *pd)
     return pd->stream != NULL;
 }
 
-/* Returns how many rows are right. Rows whose bytes are the samples are unfiltered into their
- * place. */
+/* Reads rows from the stream. Returns how many are right. Rows of bytes are unfiltered straight to
+ * their place. */
 static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows)
 {
     const size_t n = pd->png_row_bytes;

@@ -11,7 +11,7 @@
 
 enum { PNG_READ_BYTES = 1 << 15 }; /* one system call for many small chunks */
 
-/* What is done to a row of libpng. */
+/* How a row of libpng becomes a row of the decoder. */
 typedef enum RowStep {
     ROW_AS_IT_IS,
     ROW_GRAY_KEY, /* gray of 1, 2, 4 bits whose tRNS names one transparent value */
@@ -26,18 +26,18 @@ typedef struct PngDecoder {
     RowStep step;
     unsigned gray_key;
     PngForm form;
-    size_t png_row_bytes; /* of a row as libpng gives it, where step changes it */
-    uint8_t *row;         /* one such row */
-    uint8_t *held;        /* rows of an interlaced image, as libpng gives them: */
-    uint32_t held_from, held_end;
-    uint64_t offset;   /* of the next byte to read from the source */
-    uint8_t *buffer;   /* PNG_READ_BYTES */
-    size_t at, filled; /* in buffer */
-    bool ends_early;   /* the source had fewer bytes than libpng wanted */
-    bool bad_checksum; /* of the compressed pixels as a whole */
-    /* The fast way, which ends at the first thing out of the ordinary: libpng then starts anew. */
+    size_t png_row_bytes;         /* of a row as libpng gives it, where step changes it */
+    uint8_t *row;                 /* one such row */
+    uint8_t *held;                /* rows of an interlaced image, as libpng returns them */
+    uint32_t held_from, held_end; /* their numbers */
+    uint64_t offset;              /* of the next byte to read from the source */
+    uint8_t *buffer;              /* PNG_READ_BYTES */
+    size_t at, filled;            /* in buffer */
+    bool ends_early;              /* the source had fewer bytes than libpng wanted */
+    bool bad_checksum;            /* of the compressed pixels as a whole */
+    /* Reading without libpng, which ends at the first unusual byte: libpng then starts again. */
     PngStream *stream;      /* NULL: rows come from libpng */
-    bool decided;           /* which of the two */
+    bool decided;           /* between these two */
     size_t pixel_bytes;     /* in the file; 0 where only libpng gives the rows */
     uint8_t *unfiltered[2]; /* rows in the order of the file: the one above and the next */
     ImgstatError failure;   /* of the last libpng call */
@@ -45,10 +45,10 @@ typedef struct PngDecoder {
 
 /* ---- png/decoder.c ---- */
 
-/* Makes libpng's state anew, at the start of the file. */
+/* Creates a new state of libpng, at the start of the file. */
 ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
 
-/* Reads all chunks before the pixels and gets libpng ready to give rows. */
+/* Reads all chunks before the pixels and prepares libpng for reading rows. */
 ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err);
 
 /* Returns libpng's last error. */
@@ -62,14 +62,14 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
 
 /* ---- png/libpng_rows.c ---- */
 
-/* Returns how many rows of an interlaced image are held at most. */
+/* Returns the most rows of an interlaced image that are held. */
 uint32_t png_held_rows(const PngDecoder *pd);
 
-/* Reads rows from y on through libpng, and what follows the pixels with the last of them. */
+/* Reads rows from y on through libpng. With the last row it reads what follows the pixels. */
 ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,
                                ImgstatError *err);
 
-/* Begins again with libpng and passes over the rows that were given already. */
+/* Starts again with libpng and skips the rows that were read already. */
 ImgstatResult png_pass_over(PngDecoder *pd, uint32_t rows, ImgstatError *err);
 
 /* Converts libpng's row y to the row that the decoder gives. */

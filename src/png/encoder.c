@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* encoder.c: the PNG encoder: the form of the image, and its rows as PNG stores them. */
+/* encoder.c: the PNG encoder: chooses the form of the image, and packs its rows. */
 #include "png/encoder.h"
 #include "base/byteswap.h"
 #include "png/decoder.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row is compressed to one chunk, which has at most 2^31 - 1 bytes: what does not compress grows
- * by less than the difference. */
+/* Most bytes of a row. A row is compressed to one chunk of at most 2^31 - 1 bytes; incompressible
+ * rows grow by less than the difference. */
 enum { MAX_ROW = INT32_MAX - (1 << 24) };
 
 /* From rows of samples to rows as PNG stores them. */
@@ -48,8 +48,7 @@ static unsigned pixel_bytes(const PngForm *form)
 
 /* ---- Rows as PNG stores them ---- */
 
-/* A sample of `bits` bits at `depth` bits, its bits repeated: 0 and full scale stay what they are.
- */
+/* Returns a sample of `bits` bits in `depth` bits, by repeating its bits: 0 and full scale stay. */
 static unsigned widened(unsigned v, unsigned bits, unsigned depth)
 {
     unsigned out = 0;
@@ -86,7 +85,7 @@ static void pack_words(const Packing *how, const uint8_t *from, uint8_t *to, siz
     }
 }
 
-/* Gray or indices of 1, 2 or 4 bits. */
+/* Packs gray or indices of 1, 2 or 4 bits. */
 static void pack_bits(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
 {
     const unsigned bits = how->depth, per_byte = 8 / bits, full = (1u << bits) - 1;
@@ -99,7 +98,7 @@ static void pack_bits(const Packing *how, const uint8_t *from, uint8_t *to, size
     }
 }
 
-/* A row of samples as PNG stores it. */
+/* Packs a row of samples as PNG stores it. */
 static void pack_row(const void *context, const uint8_t *from, uint8_t *to)
 {
     const Packing *const how = context;
@@ -126,7 +125,7 @@ static bool is_one_of(const char *word, const char *const *list)
     return false;
 }
 
-/* Whether the rows are indices of the palette of the page they come from. */
+/* Returns whether the rows are indices of the palette of the page that they come from. */
 static bool is_palette(const Decoder *like, const EncodePage *page)
 {
     return like && like->how.indices && strcmp(like->page.photometric, "palette") == 0 &&

@@ -11,8 +11,7 @@
 #include <immintrin.h>
 #endif
 
-/* ---- Filters, for any processor: loops without branches that compilers turn into vector code ----
- */
+/* ---- Filters: loops without branches, which compilers vectorize ---- */
 
 static inline uint8_t paeth(uint8_t left, uint8_t up, uint8_t corner)
 {
@@ -103,8 +102,8 @@ FORCE_INLINE __m256i distance(__m256i a, __m256i b, __m256i *greater)
     return _mm256_sub_epi8(most, _mm256_min_epu8(a, b));
 }
 
-/* The distance to the corner is the sum of the other two where both lie on the same side, and then
- * never the least; else their difference. So bytes suffice. */
+/* The distance to the corner is the sum of the other two if both lie on the same side, and then
+ * never the least; else it is their difference. So bytes suffice. */
 FORCE_INLINE __m256i paeth_avx2(__m256i left, __m256i up, __m256i corner)
 {
     __m256i p_side, q_side, unused;
@@ -128,7 +127,7 @@ FORCE_INLINE __m256i add_magnitudes(__m256i sum, __m256i v)
     return _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_abs_epi8(v), zero));
 }
 
-/* Adds the magnitudes of the bytes at i that `counted` has ones for. */
+/* Adds the magnitudes of those bytes at i for which `counted` has ones. */
 FORCE_INLINE void add_vector_costs(const uint8_t *row, const uint8_t *above, size_t i, size_t step,
                                    __m256i counted, __m256i sum[PNG_FILTERS])
 {
@@ -178,7 +177,7 @@ static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t ste
 
 const PngFilters ISA(png_filters) = {.costs = costs, .apply = apply};
 
-/* ---- Undone: plain loops, and a vector per pixel where pixels have several bytes ---- */
+/* ---- Undoing filters: plain loops, and a vector a pixel where pixels have several bytes ---- */
 
 static void unfilter_up(const uint8_t *restrict from, const uint8_t *restrict above,
                         uint8_t *restrict to, size_t n)
@@ -222,14 +221,14 @@ static void unfilter_paeth(size_t i, const uint8_t *from, const uint8_t *above, 
 
 #if defined(__SSE2__)
 
-/* A pixel as eight 16-bit lanes; those beyond its bytes hold what is of no use. */
+/* Loads a pixel into eight 16-bit lanes. Lanes beyond its bytes are not used. */
 FORCE_INLINE __m128i load_pixel(const uint8_t *at)
 {
     return _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(const void *)at),
                              _mm_setzero_si128());
 }
 
-/* Writes 8 bytes. The next pixel overwrites those behind this one. */
+/* Writes 8 bytes. The next pixel overwrites those beyond this one. */
 FORCE_INLINE void store_pixel(uint8_t *at, __m128i v)
 {
     _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(v, v));
@@ -240,7 +239,7 @@ FORCE_INLINE __m128i abs_lanes(__m128i v)
     return _mm_max_epi16(v, _mm_sub_epi16(_mm_setzero_si128(), v));
 }
 
-/* Pixels while 8 bytes may be read and written; returns the bytes done. */
+/* Undoes pixels while 8 bytes may be read and written. Returns the bytes done. */
 FORCE_INLINE size_t paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
                                  size_t step)
 {

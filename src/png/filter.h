@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.h: PNG's row filters: from samples to differences, the choice among them, and back. */
+/* filter.h: PNG's row filters: applies them, chooses among them, undoes them. */
 #ifndef IMGSTAT_PNG_FILTER_H
 #define IMGSTAT_PNG_FILTER_H
 
@@ -12,11 +12,11 @@
 
 enum { PNG_FILTERS = 5 };
 
-/* Loops for rows of n bytes whose pixels have step <= n bytes. above: the row above, zeros for
- * none. */
+/* Loops over rows of n bytes whose pixels have step <= n bytes. above: the row above; zeros for the
+ * first row. */
 typedef struct PngFilters {
-    /* Computes for each filter the sum of the magnitudes of all bytes, as signed numbers. It is
-     * small where deflate will find little. */
+    /* Computes the cost of each filter: the sum of the magnitudes of its bytes, as signed numbers.
+     * Rows of low cost usually compress better. */
     void (*costs)(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
                   uint64_t cost[PNG_FILTERS]);
 
@@ -56,8 +56,8 @@ typedef void UnfilterRow(unsigned filter, const uint8_t *from, const uint8_t *ab
                          size_t n, size_t pixel_bytes);
 extern UnfilterRow unfilter_row_portable, unfilter_row_avx2, unfilter_row_avx512;
 
-/* Undoes filter 0 to 4 of a row of n bytes: `from` to `to`, which do not overlap. above: the row
- * above, unfiltered, zeros for none. pixel_bytes: 1, 2, 3, 4, 6 or 8. */
+/* Undoes filter 0 to 4 of a row of n bytes, from `from` to `to`, which do not overlap. above: the
+ * unfiltered row above; zeros for the first row. pixel_bytes: 1, 2, 3, 4, 6 or 8. */
 static inline void unfilter_row(unsigned filter, const uint8_t *from, const uint8_t *above,
                                 uint8_t *to, size_t n, size_t pixel_bytes)
 {

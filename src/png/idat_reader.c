@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idat_reader.c: IDAT chunks checked and decompressed, by a thread of its own where that pays. */
+/* idat_reader.c: checks and decompresses IDAT chunks, in a thread if the image is large enough. */
 #define _GNU_SOURCE
 #include "png/idat_reader.h"
 #include "base/compiler.h"
@@ -15,7 +15,7 @@ enum {
     READ_BYTES = 1 << 18,  /* compressed: within the cache */
     BLOCK_BYTES = 1 << 18, /* decompressed, about: within it too */
     BLOCKS = 6,            /* one in use, others ahead */
-    ENOUGH = 3,      /* blocks for which the reader of rows is woken, which takes microseconds */
+    ENOUGH = 3,      /* blocks for which the reader of rows wakes up, which takes microseconds */
     HEAD_BYTES = 12, /* between the data of two chunks: checksum, length, type */
     CHUNK_MAX = 0x7FFFFFFF
 };
@@ -31,7 +31,7 @@ struct PngStream {
     uint32_t rows_left; /* to decompress */
     uint32_t block_rows;
     uint64_t longest_chunk;
-    /* Compressed data: from the file, then without what lies between chunks. */
+    /* Compressed data, from which the heads of chunks are removed. */
     uint8_t *input;
     uint64_t at;         /* in the file, behind input */
     const uint8_t *data; /* in input, not yet decompressed */
@@ -57,7 +57,8 @@ struct PngStream {
 
 /* ---- Chunks ------------------------------------------------------------------------------ */
 
-/* The chunk before was whole; false if its checksum is wrong or the next is out of the ordinary. */
+/* Begins the next chunk. Returns false if the checksum of the last one is wrong or the next is
+ * unusual. */
 static bool next_chunk(PngStream *stream, uint64_t place)
 {
     const uint8_t *const head = stream->head;
@@ -77,7 +78,7 @@ static bool next_chunk(PngStream *stream, uint64_t place)
     return true;
 }
 
-/* Reads on, and moves the data of chunks together. */
+/* Reads more of the file, and joins the data of chunks. */
 static bool read_input(PngStream *stream)
 {
     size_t got = 0, kept = 0;
@@ -107,7 +108,7 @@ static bool read_input(PngStream *stream)
     return true;
 }
 
-/* Fills `room` bytes; false if they do not come. */
+/* Decompresses `room` bytes. Returns false if the stream does not have them. */
 static bool inflate_bytes(PngStream *stream, uint8_t *to, size_t room)
 {
     while (room > 0) {
@@ -122,7 +123,7 @@ static bool inflate_bytes(PngStream *stream, uint8_t *to, size_t room)
     return true;
 }
 
-/* All rows are there: the stream must end with them, and the chunks with the stream. */
+/* Returns whether the stream ends with the last row, and the chunks end with the stream. */
 static bool inflate_end(PngStream *stream)
 {
     uint8_t surplus;
@@ -155,7 +156,7 @@ static void fill_block(PngStream *stream, Block *block)
     block->rows = 0;
     if (stream->failed || rows == 0)
         return;
-    /* A block that fails half way is not treated apart: the rows before it are enough. */
+    /* A block that fails half way has no rows: libpng reads them again. */
     stream->failed = !inflate_bytes(stream, block->bytes, rows * stream->stride);
     stream->rows_left -= rows;
     if (!stream->failed)
@@ -285,7 +286,7 @@ const uint8_t *png_stream_row(PngStream *stream)
     return block->bytes + (size_t)stream->row++ * stream->stride;
 }
 
-/* Chunks without a word about the samples, which libpng passes over here. */
+/* Returns whether the decoder lets libpng skip chunks of a type: they do not concern samples. */
 static bool is_passed_over(const uint8_t *type)
 {
     static const char names[][5] = {"eXIf", "iTXt", "tEXt", "tIME", "zTXt"};
@@ -321,7 +322,7 @@ static bool tail_is_usual(const PngStream *stream)
 
 bool png_stream_ends_well(PngStream *stream)
 {
-    if (stream->threaded) { /* it has nothing left to do */
+    if (stream->threaded) { /* the thread has nothing left to do */
         pthread_mutex_lock(&stream->lock);
         while (!stream->finished)
             pthread_cond_wait(&stream->changed, &stream->lock);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idat_reader.h: the rows of a PNG as they are before unfiltering, straight from its IDAT chunks.
- */
+/* idat_reader.h: reads the filtered rows of a PNG from its IDAT chunks, without libpng. */
 #ifndef IMGSTAT_PNG_IDAT_READER_H
 #define IMGSTAT_PNG_IDAT_READER_H
 
@@ -9,10 +8,10 @@
 /* The compressed pixels of one image. */
 typedef struct PngStream PngStream;
 
-/* Opens the stream whose first IDAT chunk has chunk_bytes bytes of data at `at`. row_bytes: of a
- * row without its filter byte. max_chunk: larger IDAT chunks are refused, unless all rows together
- * are larger. threaded: a thread decompresses ahead. buffers: of its memory; NULL: it is not kept.
- * Returns NULL where libpng must decide, for whatever reason. */
+/* Opens a stream. at, chunk_bytes: place and length of the data of the first IDAT chunk. row_bytes:
+ * of a row without its filter byte. max_chunk: larger IDAT chunks are refused, unless all rows
+ * together are larger. threaded: a thread decompresses ahead. buffers: for its memory; NULL: memory
+ * is not kept. Returns NULL if libpng must read the image. */
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
                            size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
                            BufferCache *buffers);
@@ -20,12 +19,12 @@ PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_byt
 /* Accepts NULL. */
 void png_stream_close(PngStream *stream);
 
-/* Returns the next row, its filter and row_bytes bytes, valid until the next call. Returns NULL for
- * anything out of the ordinary; rows returned before are right. */
+/* Returns the next row: its filter and row_bytes bytes, valid until the next call. Returns NULL for
+ * every fault; rows returned before are right. */
 const uint8_t *png_stream_row(PngStream *stream);
 
-/* Returns whether stream, chunks and everything up to the end of the image are in order, so that
- * libpng would report nothing. After the last row. */
+/* Returns whether the stream and all chunks up to the end of the image are right, so that libpng
+ * would report nothing. Call it after the last row. */
 bool png_stream_ends_well(PngStream *stream);
 
 #endif

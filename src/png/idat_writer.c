@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* idat_writer.c: rows to IDAT chunks: blocks of rows are packed, filtered and compressed by
- * whichever thread is free; what a block becomes depends on its rows alone. */
+/* idat_writer.c: writes rows as IDAT chunks. Threads pack, filter and compress blocks of rows. The
+ * result of a block depends only on its rows. */
 #include "codec/deflate.h"
 #include "png/encoder.h"
 #include "png/filter.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 512 << 10, /* filtered: a task, a chunk and a part of the deflate stream */
-    BLOCKS_A_THREAD = 4,     /* of a batch: the last ones even out */
-    MAX_BLOCKS = 64,         /* of a batch: bounds memory whatever the number of threads */
+    BLOCK_BYTES = 512 << 10, /* of filtered rows: a task, a chunk, a block of the deflate stream */
+    BLOCKS_A_THREAD = 4,     /* in a batch, so that threads finish it together */
+    MAX_BLOCKS = 64,         /* in a batch: bounds memory for any number of threads */
     CHUNK_HEAD = 8,
     CHUNK_CHECK = 4,
     ADLER_BYTES = 4
@@ -52,16 +52,16 @@ struct PngIdat {
     Batch batch[2]; /* one is made while the other is written */
     Batch *making, *written;
     size_t n_blocks;                           /* of a full batch */
-    size_t from_bytes, row_bytes, pixel_bytes; /* of a row as it comes, and packed */
+    size_t from_bytes, row_bytes, pixel_bytes; /* of a row before packing and packed; of a pixel */
     size_t block_rows;
     uint8_t *band; /* rows of a batch that is not full yet */
     size_t held;
     uint8_t *above; /* the row above the next batch; NULL where there is none */
     uint8_t *zeros; /* such a row, packed */
-    /* The batch that is made: */
+    /* The batch in progress: */
     const uint8_t *rows;
     size_t pitch, n_rows;
-    uint64_t done, total; /* filtered bytes so far, and in the end */
+    uint64_t done, total; /* filtered bytes: of the batches before, of all */
     uint32_t adler;
     ImgstatResult result; /* of writing */
     ImgstatError error;
@@ -69,7 +69,7 @@ struct PngIdat {
 
 /* ---- Tasks ---- */
 
-/* A row of the batch, from -1 on, as PNG has it. */
+/* Returns row y of the batch, packed; with `above`, the row above it. */
 static const uint8_t *packed_row(const PngIdat *idat, size_t y, bool above, uint8_t *room)
 {
     if (above && y == 0 && !idat->above)
@@ -94,7 +94,7 @@ static void filter_rows(const PngIdat *idat, Thread *thread, size_t first, size_
     }
 }
 
-/* A block of the batch to a chunk. n stays 0 where memory runs out. */
+/* Makes a chunk of a block of the batch. Its n is 0 if memory runs out. */
 static void make_block(PngIdat *idat, size_t number, Thread *thread)
 {
     Block *const block = &idat->making->block[number];
@@ -114,11 +114,11 @@ static void make_block(PngIdat *idat, size_t number, Thread *thread)
         memcpy(block->out + CHUNK_HEAD, deflate_head, DEFLATE_HEAD);
         block->n += DEFLATE_HEAD;
     }
-    if (!ends) /* the last one's check is that of all */
+    if (!ends) /* end_block completes the last one */
         png_chunk_frame("IDAT", block->out, block->n);
 }
 
-/* Ends the chunk with the check of all that was compressed. */
+/* Completes the last chunk with the checksum of the whole stream. */
 static void end_block(const PngIdat *idat, Block *block)
 {
     png_put32(block->out + CHUNK_HEAD + block->n, idat->adler);
@@ -143,7 +143,8 @@ static ImgstatResult write_batch(PngIdat *idat, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* The batch before is written while the others make this one. */
+/* Task 0 writes the batch before, if there is one. The other tasks make the blocks of this batch.
+ */
 static void run_task(void *context, size_t task, unsigned thread)
 {
     PngIdat *const idat = context;
@@ -203,7 +204,7 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
 {
     const size_t batch = png_idat_batch(idat);
     while (n > 0) {
-        if (idat->held == 0 && n >= batch) { /* straight from the caller's rows */
+        if (idat->held == 0 && n >= batch) { /* without a copy */
             IMGSTAT_TRY(compress_rows(idat, rows, pitch, batch, err));
             rows += batch * pitch;
             n -= batch;
@@ -226,7 +227,8 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
 
 /* ---- The stream ---- */
 
-/* Where memory is scarce a batch has a block for each thread, or what the share of strips holds. */
+/* Returns how many blocks a batch has. A limit of strip_bytes leaves each thread a block at least.
+ */
 static size_t most_blocks(const EncodeOptions *how)
 {
     const size_t threads = encode_threads(how);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libpng_rows.c: rows of a PNG through libpng, from the start or anew, and what follows them. */
+/* libpng_rows.c: reads rows through libpng, from the start or again, and what follows the pixels.
+ */
 #include "png/decoder.h"
 
 #include <setjmp.h>
@@ -53,7 +54,7 @@ ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, u
     return IMGSTAT_OK;
 }
 
-/* Begins again with libpng; fails if the image has changed. */
+/* Starts again with libpng. Fails if the image has changed. */
 static ImgstatResult start_anew(PngDecoder *pd, ImgstatError *err)
 {
     const ImgstatPage before = pd->base.page;
@@ -67,7 +68,7 @@ static ImgstatResult start_anew(PngDecoder *pd, ImgstatError *err)
 
 uint32_t png_held_rows(const PngDecoder *pd)
 {
-    enum { SHARE = 2 }; /* of a chunk: bands and what becomes of them are held beside it */
+    enum { SHARE = 2 }; /* of the limit: bands and their results need the other half */
     const uint32_t height = pd->base.page.height;
     const uint64_t rows = pd->base.how.limits.max_tile_bytes / SHARE / pd->png_row_bytes;
     return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;
@@ -78,7 +79,7 @@ static uint8_t *held_row(const PngDecoder *pd, uint32_t y)
     return pd->held + (size_t)(y - pd->held_from) * pd->png_row_bytes;
 }
 
-/* Reads all passes of an interlaced image: rows to be held to their place, the others nowhere. */
+/* Reads all passes of an interlaced image, and keeps the rows from held_from to held_end. */
 static ImgstatResult read_passes(PngDecoder *pd, ImgstatError *err)
 {
     if (setjmp(png_jmpbuf(pd->png)))
@@ -90,7 +91,7 @@ static ImgstatResult read_passes(PngDecoder *pd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Holds rows of an interlaced image from y on: as many as may be. */
+/* Reads and holds as many rows of an interlaced image, from y on, as the limit allows. */
 static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
 {
     const uint32_t height = pd->base.page.height, most = png_held_rows(pd);
@@ -108,8 +109,8 @@ static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
     return read_passes(pd, err);
 }
 
-/* Reads what follows the pixels. Damage there leaves the samples whole, unless it is in the
- * checksums of the pixels themselves. */
+/* Reads what follows the pixels. Damage there gives a warning, unless it is in the checksums of the
+ * pixels. */
 static ImgstatResult read_tail(PngDecoder *pd, ImgstatError *err)
 {
     if (setjmp(png_jmpbuf(pd->png))) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.c: chunks of metadata to the neutral form, and from it. */
+/* metadata.c: converts chunks of metadata to the form of codec/metadata.h, and back. */
 #include "codec/metadata.h"
 #include "png/decoder.h"
 #include "png/encoder.h"
@@ -176,7 +176,7 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
 
 /* ---- Writing ---- */
 
-/* A colour profile of the wrong kind would be taken for damage. */
+/* Readers would take a colour profile of the wrong kind for damage. */
 static ImgstatResult write_profile(PngSink *sink, const MetadataItem *item, bool color,
                                    Warnings *warnings, ImgstatError *err)
 {

@@ -70,7 +70,7 @@ typedef struct ClahePage {
     bool luma;
     uint16_t n; /* 1, or one for each channel but alpha */
     Clahe **clahe;
-    Transfer *rescale; /* its rescale and stays map the samples that CLAHE does not */
+    Transfer *rescale; /* its rescale and passthrough map the samples that CLAHE does not */
     bool finished;     /* clahe_finish is done: bands are observed, not counted */
     DevMem there;      /* tables in a device's own memory; empty on the CPU */
 } ClahePage;

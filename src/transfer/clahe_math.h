@@ -164,9 +164,10 @@ IMGSTAT_INLINE uint64_t clahe_key(const uint64_t share[4], uint32_t x_weight, ui
     return lo_key + ((unit * span + ((uint64_t)1 << 31)) >> 32);
 }
 
-/* ---- The other programs: levels of the four tiles, in that order; xa, ya: weights of the second
- */
+/* ---- The other programs ---------------------------------------------------------------------- */
 
+/* OpenCV's level of a pixel from the levels of the four tiles around it, in the order of clahe_key.
+ * xa, ya: weights of the second tile. */
 IMGSTAT_INLINE uint64_t clahe_opencv(const uint32_t level[4], float xa, float ya, uint32_t bins)
 {
     const float xb = 1.0f - xa, yb = 1.0f - ya;
@@ -176,7 +177,7 @@ IMGSTAT_INLINE uint64_t clahe_opencv(const uint32_t level[4], float xa, float ya
     return mixed > (float)(bins - 1) ? bins - 1 : (uint64_t)mixed;
 }
 
-/* The gray of scikit-image before its last rescaling. */
+/* scikit-image's gray of a pixel before its last rescaling; arguments as in clahe_opencv. */
 IMGSTAT_INLINE uint32_t clahe_skimage(const uint32_t level[4], double xa, double ya)
 {
     const double xb = 1.0 - xa, yb = 1.0 - ya;
@@ -188,7 +189,8 @@ IMGSTAT_INLINE uint32_t clahe_skimage(const uint32_t level[4], double xa, double
     return (uint32_t)sum;
 }
 
-/* That rescaling: lo, hi are the extreme grays of the mapped image, top the largest key. */
+/* scikit-image's last rescaling. lo, hi: the extreme grays of the mapped image; top: the largest
+ * key. */
 IMGSTAT_INLINE uint64_t clahe_skimage_key(uint32_t gray, uint32_t lo, uint32_t hi, uint64_t top)
 {
     if (lo >= hi)

@@ -2,25 +2,25 @@
 /* knot_table.c: tables by which a sample finds its place among the knots of a map. */
 #include "transfer/knot_table.h"
 
-/* Stretches and what else depends on the knots' places; the sizes of the arrays. */
-static uint32_t stretches_of(const Map *map, KnotTable *table)
+/* Intervals and what else depends on the knots' places; the sizes of the arrays. */
+static uint32_t find_intervals(const Map *map, KnotTable *table)
 {
-    enum { STRETCHES = 4 }; /* a knot, at most; one more */
+    enum { INTERVALS = 4 }; /* a knot, at most; one more */
     const uint32_t n = map->n_knots;
     const uint64_t span = table->last - table->first;
-    uint64_t stretch = 0;
+    uint64_t interval = 0;
     uint32_t most = 1, begin = 0;
-    while (span >> table->shift >= (uint64_t)n * STRETCHES)
+    while (span >> table->shift >= (uint64_t)n * INTERVALS)
         table->shift++;
     for (uint32_t k = 0; k < n; k++) {
         const uint64_t own = (map->knots[k].key - table->first) >> table->shift;
-        begin = own == stretch ? begin : k;
-        stretch = own;
+        begin = own == interval ? begin : k;
+        interval = own;
         most = k + 1 - begin > most ? k + 1 - begin : most;
     }
     for (table->half = 1; 2 * table->half <= most;)
         table->half *= 2;
-    return (uint32_t)stretch + 1;
+    return (uint32_t)interval + 1;
 }
 
 static void fill_floats(KnotTable *table, size_t steps)
@@ -62,12 +62,12 @@ KnotTable *knot_table_create(BufferCache *cache, const Map *map)
                       .first = map->knots[0].key,
                       .last = map->knots[n - 1].key,
                       .is_float = floats_hold(map)};
-    const uint32_t stretches = stretches_of(map, &made);
+    const uint32_t intervals = find_intervals(map, &made);
     const size_t steps = 2 * (size_t)made.half;
     const size_t x = made.is_float ? (n + steps) * sizeof *made.x : 0;
     const size_t y = made.is_float ? (n + 1) * sizeof *made.y : 0;
     KnotTable *const table =
-        buffer_cache_acquire(cache, sizeof *table + y + x + stretches * sizeof *table->below);
+        buffer_cache_acquire(cache, sizeof *table + y + x + intervals * sizeof *table->below);
     if (!table)
         return NULL;
     *table = made;
@@ -76,10 +76,10 @@ KnotTable *knot_table_create(BufferCache *cache, const Map *map)
     table->below = (uint32_t *)(void *)((unsigned char *)table->x + x);
     if (made.is_float)
         fill_floats(table, steps);
-    uint32_t stretch = 0;
+    uint32_t interval = 0;
     for (uint32_t k = 0; k < n; k++)
-        while (stretch <= (map->knots[k].key - table->first) >> table->shift)
-            table->below[stretch++] = k;
+        while (interval <= (map->knots[k].key - table->first) >> table->shift)
+            table->below[interval++] = k;
     return table;
 }
 

@@ -10,16 +10,17 @@ typedef struct KnotValues {
     float before, at;
 } KnotValues;
 
-/* The keys from the first knot to the last are cut into stretches of equal length. A sample's
- * stretch says how many knots lie below it; how many of the stretch's own do, halving finds, in as
- * many steps for each sample. */
+/* A search table for the knots of a map. The keys from the first knot to the last are divided into
+ * intervals of equal length. The table has the number of knots below each interval; halving finds
+ * how many knots of the interval are below a sample, in the same number of steps for every sample.
+ */
 struct KnotTable {
     const Map *map;
     uint64_t first, last; /* keys of these knots */
-    unsigned shift;       /* of a stretch, 2^shift keys */
-    uint32_t half;        /* the first step: the largest power of two up to the most knots that
-                             a stretch has */
-    uint32_t *below;      /* a stretch each */
+    unsigned shift;       /* an interval has 2^shift keys */
+    uint32_t half;        /* the first step: the largest power of two that is not above the most
+                             knots of an interval */
+    uint32_t *below;      /* one an interval */
     bool is_float;        /* from 32-bit floats to what such hold: */
     float *x;             /* a knot each, then infinities for steps beyond */
     KnotValues *y;        /* a knot each, then one that continues the last */

@@ -139,8 +139,7 @@ IMGSTAT_INLINE uint32_t luma_settle(uint32_t estimate, uint32_t component, uint3
     return beyond < (int32_t)(q & 1) ? estimate - (1u << LUMA_PLACES) : estimate;
 }
 
-/* ---- 16 bits: luma_scale without a division
- * ----------------------------------------------------------------------- */
+/* ---- 16 bits: luma_scale without a division -------------------------------------------------- */
 
 /* A quotient q = component * factor, below 65536, is estimated as component * luma_ratio, which is
  * in 2^-32nds, in 64 bits. inverse: 1 / denominator within 2^-22. Each of the two steps errs by

@@ -42,26 +42,26 @@ void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to,
 }
 
 struct TransferId {
-    atomic_uint keepers;
+    atomic_uint references;
 };
 
 static TransferId *id_create(void)
 {
     TransferId *const id = malloc(sizeof *id);
     if (id)
-        atomic_init(&id->keepers, 1);
+        atomic_init(&id->references, 1);
     return id;
 }
 
 TransferId *transfer_id_retain(TransferId *id)
 {
-    atomic_fetch_add(&id->keepers, 1);
+    atomic_fetch_add(&id->references, 1);
     return id;
 }
 
 void transfer_id_release(TransferId *id)
 {
-    if (id && atomic_fetch_sub(&id->keepers, 1) == 1)
+    if (id && atomic_fetch_sub(&id->references, 1) == 1)
         free(id);
 }
 

@@ -179,7 +179,7 @@ ImgstatResult transfer_check_async(const ImgstatMethod *method, const TransferSh
 ImgstatResult transfer_check_shape(const TransferShape *shape, const ImagePro *image,
                                    ImgstatError *err);
 
-/* ---- Creating ---------------------------------------------------------------------------------
+/* ---- Creating ----------------------------------------------------------------------------------
  */
 
 /* Creates a transfer. sources: one for each map. reference: for IMGSTAT_MATCH, else NULL. buffers:
@@ -212,7 +212,8 @@ ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t f
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
 
-/* Gives a map that lets all samples pass the range of transfer->stays; other maps keep theirs. */
+/* Gives a map that lets all samples pass the range of transfer->passthrough. Other maps keep their
+ * range. */
 void transfer_unchanged(const Transfer *transfer, Map *map);
 
 /* Creates the search tables of complete maps. */
@@ -272,7 +273,7 @@ static inline bool transfer_set_has_kinds(const Transfer *set)
     return set->kind != NULL;
 }
 
-/* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
+/* Makes the maps of samples that are not mapped: `rescale` and `passthrough` of a Transfer. */
 void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
                       bool has_nodata, uint64_t nodata_key, Map *rescale, Map *passthrough);
 

@@ -13,6 +13,7 @@
 #include "program.h"
 #include "shard_team.h"
 #include "status.h"
+#include "temporary.h"
 #include "text.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG_ASK, TAG_SHARD, TAG_RESULT, TAG_PIECE, TAG_DATASET };
+enum { TAG_ASK, TAG_SHARD, TAG_RESULT, TAG_PIECE, TAG_MESSAGE };
 enum { PIECE_BYTES = 1 << 20, ID_BYTES = 16 };
 
 /* What a rank sends before the pieces. */
@@ -42,13 +43,12 @@ typedef struct Place {
 
 typedef struct Team {
     MPI_Comm comm;
-    MPI_Comm sets; /* of data sets, whose messages the dealer must not see */
+    MPI_Comm messages; /* of ImgstatPeers: the dealer must not see them */
     int rank, ranks;
-    bool begun;
+    bool started;
     const ShardSet *set;
     /* Rank 0: */
     pthread_t dealer;
-    bool dealing;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t arrived;
     uint32_t *order; /* shards, set->n of them */
@@ -103,16 +103,13 @@ static void wait_for(MPI_Request *request)
 
 static void open_spool(Team *team)
 {
-    const char *const folder = getenv("TMPDIR");
-    char name[4096];
-    snprintf(name, sizeof name, "%s/imgstat-XXXXXX", folder != NULL ? folder : "/tmp");
-    team->spool = mkostemp(name, O_CLOEXEC);
-    team->reader = team->spool >= 0 ? fopen(name, "rbe") : NULL;
+    team->spool = temporary_open();
+    const int again = team->spool >= 0 ? dup(team->spool) : -1;
+    team->reader = again >= 0 ? fdopen(again, "rbe") : NULL;
     if (team->reader == NULL) {
-        fprintf(stderr, "imgstat-mpi: %s: cannot be created: %s\n", name, strerror(errno));
+        fprintf(stderr, "imgstat-mpi: a temporary file cannot be created: %s\n", strerror(errno));
         fail(team, STATUS_FAILED);
     }
-    unlink(name);
     setvbuf(team->reader, NULL, _IONBF, 0); /* a buffer would hold what was there before */
 }
 
@@ -122,6 +119,7 @@ static Place *place_for(Team *team, const Result *result)
     Place *const place = &team->places[result->shard - 1];
     *place = (Place){.at = team->spool_end, .bytes = result->bytes, .known = true};
     team->spool_end += result->bytes;
+    pthread_cond_signal(&team->arrived); /* of no bytes this is all */
     pthread_mutex_unlock(&team->lock);
     return place;
 }
@@ -212,20 +210,27 @@ static void *deal(void *context)
 
 /* ---- The team, as shard_team.h has it -------------------------------------------------------- */
 
-/* Rank 0 says whether there are shards to do; the others wait for it. */
-static bool agree_to_begin(Team *team, bool begins)
+/* Rank 0 says whether there is something to do together; the others wait for it. */
+static bool agree_to_start(Team *team, bool starts)
 {
     MPI_Request request;
-    int word = begins;
+    int word = starts;
     MPI_Ibcast(&word, 1, MPI_INT, 0, team->comm, &request);
     wait_for(&request);
     return word != 0;
 }
 
+static void start(void *context)
+{
+    Team *const team = context;
+    team->started = true;
+    if (team->rank == 0)
+        (void)agree_to_start(team, true);
+}
+
 static void begin(void *context, const ShardSet *set)
 {
     Team *const team = context;
-    team->begun = true;
     team->set = set;
     if (team->rank > 0)
         return;
@@ -235,12 +240,10 @@ static void begin(void *context, const ShardSet *set)
     team->under_way = text_alloc((size_t)team->ranks * sizeof *team->under_way);
     open_spool(team);
     kept_stderr = dup(STDERR_FILENO);
-    (void)agree_to_begin(team, true);
     if (pthread_create(&team->dealer, NULL, deal, team) != 0) {
         fputs("imgstat-mpi: cannot start a thread\n", stderr);
         fail(team, STATUS_FAILED);
     }
-    team->dealing = true;
 }
 
 static uint32_t next(void *context)
@@ -302,104 +305,60 @@ static FILE *collect(void *context, uint32_t shard, bool waits)
 }
 
 /* Rank 0 is in MPI on its main thread again. */
-static void end_dealing(Team *team)
-{
-    if (team->rank == 0 && team->dealing)
-        pthread_join(team->dealer, NULL);
-    team->dealing = false;
-}
-
-/* ---- Data sets ------------------------------------------------------------------------------- */
-
-static void send_bytes(Team *team, int rank, const char *bytes, uint64_t n)
-{
-    MPI_Send(&n, sizeof n, MPI_BYTE, rank, TAG_DATASET, team->sets);
-    for (uint64_t sent = 0; sent < n;) {
-        const int part = n - sent < PIECE_BYTES ? (int)(n - sent) : PIECE_BYTES;
-        MPI_Send(bytes + sent, part, MPI_BYTE, rank, TAG_DATASET, team->sets);
-        sent += (uint64_t)part;
-    }
-}
-
-static void receive_part(Team *team, int rank, void *to, int n)
-{
-    MPI_Request request;
-    MPI_Irecv(to, n, MPI_BYTE, rank, TAG_DATASET, team->sets, &request);
-    wait_for(&request);
-}
-
-/* The data set of a rank and of those that merged into it; NULL: none of them did a shard. */
-static ImgstatDataset *receive_dataset(Team *team, int rank)
-{
-    ImgstatDataset *dataset = NULL;
-    ImgstatError error;
-    uint64_t n;
-    receive_part(team, rank, &n, sizeof n);
-    if (n == 0)
-        return NULL;
-    char *const bytes = text_alloc((size_t)n);
-    for (uint64_t got = 0; got < n;) {
-        const int part = n - got < PIECE_BYTES ? (int)(n - got) : PIECE_BYTES;
-        receive_part(team, rank, bytes + got, part);
-        got += (uint64_t)part;
-    }
-    if (imgstat_dataset_from_bytes(NULL, bytes, (size_t)n, UINT64_MAX, &dataset, &error) !=
-        IMGSTAT_OK) {
-        fprintf(stderr, "imgstat-mpi: %s\n", error.message);
-        fail(team, STATUS_FAILED);
-    }
-    free(bytes);
-    return dataset;
-}
-
-static void send_dataset(Team *team, int rank, ImgstatDataset *dataset)
-{
-    const size_t n = dataset != NULL ? imgstat_dataset_bytes(dataset, NULL, 0) : 0;
-    char *const bytes = text_alloc(n > 0 ? n : 1);
-    if (n > 0 && imgstat_dataset_bytes(dataset, bytes, n) != n)
-        text_no_memory();
-    send_bytes(team, rank, bytes, n);
-    free(bytes);
-}
-
-/* A binary tree of messages. MPI_Reduce with an operation of ours does not fit: its elements have
- * one size on all ranks, and that of a data set depends on the samples and grows as it merges. */
-static ImgstatDataset *reduce(void *context, ImgstatDataset *own)
-{
-    Team *const team = context;
-    ImgstatError error;
-    end_dealing(team);
-    for (int step = 1; step < team->ranks; step *= 2) {
-        if (team->rank % (2 * step) != 0) {
-            send_dataset(team, team->rank - step, own);
-            return own;
-        }
-        ImgstatDataset *const other =
-            team->rank + step < team->ranks ? receive_dataset(team, team->rank + step) : NULL;
-        if (own == NULL || other == NULL) {
-            own = own != NULL ? own : other;
-            continue;
-        }
-        if (imgstat_dataset_merge(own, other, &error) != IMGSTAT_OK) {
-            fprintf(stderr, "imgstat-mpi: %s\n", error.message);
-            fail(team, STATUS_FAILED);
-        }
-        imgstat_dataset_destroy(other);
-    }
-    return own;
-}
-
 static void end(void *context)
 {
     Team *const team = context;
     if (team->rank > 0)
         return;
-    end_dealing(team);
+    pthread_join(team->dealer, NULL);
     fclose(team->reader);
     close(team->spool);
+    close(kept_stderr);
+    kept_stderr = STDERR_FILENO;
     free(team->order);
     free(team->places);
     free(team->under_way);
+}
+
+/* ---- Messages, as ImgstatPeers has them ------------------------------------------------------ */
+
+static void send_part(const Team *team, uint32_t to, const void *bytes, int n)
+{
+    MPI_Request request;
+    MPI_Isend(bytes, n, MPI_BYTE, (int)to, TAG_MESSAGE, team->messages, &request);
+    wait_for(&request);
+}
+
+static void receive_part(const Team *team, uint32_t from, void *to, int n)
+{
+    MPI_Request request;
+    MPI_Irecv(to, n, MPI_BYTE, (int)from, TAG_MESSAGE, team->messages, &request);
+    wait_for(&request);
+}
+
+static void send_message(void *context, uint32_t to, const void *bytes, size_t n)
+{
+    const uint64_t length = n;
+    send_part(context, to, &length, sizeof length);
+    for (size_t sent = 0; sent < n;) {
+        const int part = n - sent < PIECE_BYTES ? (int)(n - sent) : PIECE_BYTES;
+        send_part(context, to, (const char *)bytes + sent, part);
+        sent += (size_t)part;
+    }
+}
+
+static void *receive_message(void *context, uint32_t from, size_t *n)
+{
+    uint64_t length;
+    receive_part(context, from, &length, sizeof length);
+    char *const bytes = text_alloc((size_t)length);
+    for (uint64_t got = 0; got < length;) {
+        const int part = length - got < PIECE_BYTES ? (int)(length - got) : PIECE_BYTES;
+        receive_part(context, from, bytes + got, part);
+        got += (uint64_t)part;
+    }
+    *n = (size_t)length;
+    return bytes;
 }
 
 /* ---- The program ----------------------------------------------------------------------------- */
@@ -428,12 +387,12 @@ static void share_processors(const Team *team)
 
 static int run(Team *team, int argc, char **argv)
 {
-    if (team->rank > 0 && !agree_to_begin(team, false))
+    if (team->rank > 0 && !agree_to_start(team, false))
         return STATUS_OK;
     const int status = program_run(argc, argv);
-    if (team->rank == 0 && !team->begun)
-        (void)agree_to_begin(team, false);
-    else if (team->rank > 0 && !team->begun)
+    if (team->rank == 0 && !team->started)
+        (void)agree_to_start(team, false);
+    else if (team->rank > 0 && !team->started)
         fail(team, status); /* a sentence was printed: rank 0 read the command line otherwise */
     return status;
 }
@@ -449,21 +408,27 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, STATUS_FAILED);
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &team.comm);
-    MPI_Comm_dup(MPI_COMM_WORLD, &team.sets);
+    MPI_Comm_dup(MPI_COMM_WORLD, &team.messages);
     MPI_Comm_rank(team.comm, &team.rank);
     MPI_Comm_size(team.comm, &team.ranks);
     pthread_mutex_init(&team.lock, NULL);
     pthread_mutex_init(&team.mpi, NULL);
     pthread_cond_init(&team.arrived, NULL);
     share_processors(&team);
+    const ImgstatPeers peers = {.rank = (uint32_t)team.rank,
+                                .n = (uint32_t)team.ranks,
+                                .send = send_message,
+                                .receive = receive_message,
+                                .context = &team};
     const ShardTeam members = {.members = (uint32_t)team.ranks,
                                .leads = team.rank == 0,
                                .context = &team,
+                               .peers = &peers,
+                               .start = start,
                                .begin = begin,
                                .next = next,
                                .deliver = deliver,
                                .collect = collect,
-                               .reduce = reduce,
                                .end = end,
                                .fail = fail};
     shard_team = &members;

@@ -172,7 +172,8 @@ void cmd_hist(int argc, char **argv)
         dataset_of_records(&options, &print);
     } else if (parsed == PARSE_RUN) {
         complete_options(&options);
-        shard_text_run(&options, work, NULL, "measured");
+        const ShardCommand command = {.work = work, .done = "measured"};
+        shard_text_run(&options, &command);
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

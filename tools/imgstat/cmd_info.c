@@ -264,7 +264,7 @@ static bool describe_file(const Options *o, const Input *input, bool *listed)
 static void work(PartRun *run)
 {
     Input input;
-    bool listed = false;
+    bool listed = run->captured; /* emit_shard leaves out a first empty line */
     while (inputs_next_one(run->inputs, &input)) {
         const bool good = describe_file(run->options, &input, &listed);
         run->done += good;
@@ -276,12 +276,26 @@ static void work(PartRun *run)
         fprintf(stderr, "%zu described, %zu failed\n", run->done, run->failed);
 }
 
+/* context: whether a table was printed. */
+static void emit_shard(void *context, const char *text, size_t bytes)
+{
+    bool *const listed = context;
+    const size_t skipped = !*listed && bytes > 0 && *text == '\n';
+    fwrite(text + skipped, 1, bytes - skipped, stdout);
+    *listed = *listed || bytes > 0;
+}
+
 void cmd_info(int argc, char **argv)
 {
     Options options;
     const ParseResult parsed = options_parse(COMMAND_INFO, argc, argv, &options);
+    bool listed = false;
+    const ShardCommand command = {.work = work,
+                                  .context = &listed,
+                                  .done = "described",
+                                  .emit = options.style == OUTPUT_PEOPLE ? emit_shard : NULL};
     if (parsed == PARSE_RUN)
-        shard_text_run(&options, work, NULL, "described");
+        shard_text_run(&options, &command);
     else if (parsed == PARSE_ERROR)
         status_raise(STATUS_USAGE);
     options_release(&options);

@@ -156,14 +156,14 @@ static void work(PartRun *run)
         return;
     }
     Stats stats = {.options = o,
-                   .several = window.n > 1,
+                   .several = run->captured ? run->several : window.n > 1,
                    .one_page = window.n == 1 && input_has_one_page(&window.items[0])};
     const MeasureFiles what = {.part = run,
                                .window = &window,
                                .how = &how,
                                .context = &stats,
                                .print = print_page,
-                               .emit = o->style == OUTPUT_PEOPLE ? emit : NULL};
+                               .emit = o->style == OUTPUT_PEOPLE && !run->captured ? emit : NULL};
     if (o->style == OUTPUT_CSV && run->first)
         print_csv_header(stdout, o);
     measure_files(&what);
@@ -173,6 +173,33 @@ static void work(PartRun *run)
     inputs_release(&window);
 }
 
+/* The lines of a shard go into the table of all. */
+static void emit_shard(void *context, const char *text, size_t bytes)
+{
+    emit(context, text, bytes);
+}
+
+static void finish(void *context)
+{
+    Stats *const stats = context;
+    if (stats->table != NULL)
+        table_flush(stats->table);
+    table_destroy(stats->table);
+    stats->table = NULL;
+}
+
+static void run_images(const Options *o)
+{
+    const bool tables = o->style == OUTPUT_PEOPLE && o->by != IMGSTAT_BY_ALL;
+    Stats stats = {.options = o};
+    const ShardCommand command = {.work = work,
+                                  .context = &stats,
+                                  .done = "measured",
+                                  .emit = tables ? emit_shard : NULL,
+                                  .finish = tables ? finish : NULL};
+    shard_text_run(o, &command);
+}
+
 static void run(Command command, int argc, char **argv)
 {
     Options options;
@@ -180,7 +207,7 @@ static void run(Command command, int argc, char **argv)
     if (parsed == PARSE_RUN && options.records)
         work_merged(&options, NULL, NULL);
     else if (parsed == PARSE_RUN)
-        shard_text_run(&options, work, NULL, "measured");
+        run_images(&options);
     else if (parsed == PARSE_ERROR)
         status_raise(STATUS_USAGE);
     options_release(&options);

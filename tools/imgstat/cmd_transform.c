@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "commands.h"
-#include "neighbour.h"
 #include "option_value.h"
 #include "outputs.h"
-#include "plan.h"
 #include "print_json.h"
 #include "record_files.h"
 #include "shard_text.h"
 #include "status.h"
 #include "text.h"
 #include "transfer_groups.h"
-#include "transform_report.h"
+#include "transform_batch.h"
+#include "transform_together.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool on_poll(void *context)
-{
-    (void)context;
-    return status_interrupted() != 0;
-}
 
 /* Checks by the headers of a file whether a given transfer fits all pages. *misfit: it does not,
  * and error->message is the cause without the name of the file. */
@@ -83,154 +76,6 @@ static void list(const TransformRun *run, const ImgstatTransfer *given)
         else
             transform_report_plan(run, job, exists);
     }
-}
-
-static bool save_transfer(const TransformRun *run, const ImgstatTransfer *transfer)
-{
-    ImgstatError error;
-    const Options *const o = run->options;
-    const char *const path = o->transform.save_transfer;
-    if (o->transform.skip_existing && input_is_file(path)) /* on_agreed compared them */
-        return true;
-    if (transfer == NULL) {
-        char *const name = text_display(path);
-        fprintf(stderr, "%s: %s: not written: %s\n", o->command, name,
-                run->written == 0 ? "no image was transformed"
-                                  : "there is no single transfer; --together makes one");
-        free(name);
-        return false;
-    }
-    if (imgstat_transfer_save(transfer, path, o->transform.write.replace, &error) == IMGSTAT_OK)
-        return true;
-    fprintf(stderr, "%s\n", error.message);
-    return false;
-}
-
-/* The jobs that are left to do decide about the device. */
-static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
-{
-    const TransformOptions *const t = &o->transform;
-    const ImgstatWork work = {.method = given != NULL ? NULL : &t->method, .transfer = given};
-    ImgstatJob *const left = text_alloc(outputs->n * sizeof *left);
-    size_t n = 0;
-    for (size_t i = 0; i < outputs->n; i++)
-        if (!transform_is_skipped(t, &outputs->jobs[i]))
-            left[n++] = outputs->jobs[i];
-    const PlanDevice device = plan_device(o, left, n, &work);
-    free(left);
-    return device;
-}
-
-static void on_fallen_back(void *context, const char *why)
-{
-    TransformRun *const run = context;
-    progress_clear(&run->progress);
-    plan_report_fall_back(run->options, why);
-}
-
-/* Before the first output is written: files that exist keep their place among the new ones only if
- * they have the same transfer. */
-static bool on_agreed(void *context, const ImgstatTransfer *transfer)
-{
-    TransformRun *const run = context;
-    progress_clear(&run->progress);
-    const bool agrees = neighbour_agrees(run->options, run->outputs, transfer);
-    if (!agrees)
-        status_raise(STATUS_FAILED);
-    run->refused = !agrees;
-    return agrees;
-}
-
-static bool names_file(const char *sentence, const char *path)
-{
-    char *const name = text_display(path);
-    const bool names = strncmp(sentence, name, strlen(name)) == 0;
-    free(name);
-    return names;
-}
-
-static void transform(const Options *o, const InputList *inputs, TransformRun *run,
-                      const ImgstatTransfer *given)
-{
-    const TransformOptions *const t = &o->transform;
-    ImgstatTransfer *made = NULL;
-    ImgstatError error;
-    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
-    const bool match = t->method.transform == IMGSTAT_MATCH;
-    const bool paged = match && input_names_pages(t->reference, &path, &page);
-    imgstat_heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
-    const PlanDevice device = plan(o, run->outputs, given);
-    ImgstatOpen open = options_open(o);
-    open.warn = transform_on_warning;
-    open.warn_context = run;
-    const ImgstatBatch batch = {
-        .method = t->method,
-        .transfer = given,
-        .reference = paged   ? path
-                     : match ? t->reference
-                             : NULL,
-        .reference_page = page,
-        .together = t->together,
-        .skip_existing = t->skip_existing,
-        .drop_levels = t->levels == LEVELS_DROP,
-        .describe = o->style == OUTPUT_JSON || o->verbose,
-        .write = t->write,
-        .open = open,
-        .device = device.name,
-        .fallen_back = device.chosen ? on_fallen_back : NULL,
-        .threads = o->jobs,
-        .memory = t->memory,
-        .progress = transform_on_done,
-        .measuring = transform_on_measuring,
-        .agreed = t->together == IMGSTAT_BY_ALL && t->skip_existing ? on_agreed : NULL,
-        .cancelled = on_poll,
-        .context = run,
-        .made = t->save_transfer != NULL ? &made : NULL};
-    run->progress =
-        progress_begin(t->together == IMGSTAT_BY_ALL ? "measured " : "", run->outputs->n, o->quiet);
-    status_catch_gently();
-    const ImgstatResult result =
-        imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);
-    progress_clear(&run->progress);
-    if (result != IMGSTAT_OK && result != IMGSTAT_ERR_CANCELLED) {
-        fprintf(stderr, "%s: %s\n", o->command, error.message);
-        const bool of_file = match && names_file(error.message, batch.reference);
-        run->refused = result == IMGSTAT_ERR_ARG && !of_file; /* before any image was begun */
-        status_raise(run->refused ? STATUS_USAGE : STATUS_FAILED);
-    } else if (t->save_transfer != NULL && result == IMGSTAT_OK && run->failed < inputs->n &&
-               !save_transfer(run, given != NULL ? given : made)) {
-        status_raise(STATUS_FAILED);
-    }
-    imgstat_transfer_destroy(made);
-    free(path);
-    free(page);
-    if (status_interrupted() != 0)
-        status_raise(128 + status_interrupted());
-}
-
-/* Mistakes that would show only after all the work. */
-static bool check_saving(const Options *o, const InputList *inputs, const Outputs *outputs)
-{
-    const TransformOptions *const t = &o->transform;
-    if (t->save_transfer == NULL)
-        return true;
-    if (inputs->n > 1 && t->together != IMGSTAT_BY_ALL && t->record == NULL) {
-        fprintf(stderr,
-                "%s: each of %zu images would have a transfer of its own to save; --together makes "
-                "one\n",
-                o->command, inputs->n);
-        status_raise(STATUS_USAGE);
-        return false;
-    }
-    const bool later = t->skip_existing && (t->together == IMGSTAT_BY_ALL || outputs->n == 0 ||
-                                            transform_is_skipped(t, &outputs->jobs[0]));
-    if (t->write.replace || later || !input_is_file(t->save_transfer))
-        return true;
-    char *const name = text_display(t->save_transfer);
-    fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
-    free(name);
-    status_raise(STATUS_FAILED);
-    return false;
 }
 
 /* The group of all records; NULL: they have several. */
@@ -306,9 +151,24 @@ static ImgstatTransfer *load_records(const Options *o, Outputs *outputs)
     return made;
 }
 
+static void transform(TransformRun *run, size_t inputs, const ImgstatTransfer *given)
+{
+    const TransformOptions *const t = &run->options->transform;
+    ImgstatTransfer *made = NULL;
+    const bool saves = t->save_transfer != NULL;
+    const TransformWork work = {.given = given,
+                                .together = t->together,
+                                .progress = transform_on_done,
+                                .made = saves ? &made : NULL};
+    if (transform_batch_run(run, &work) == IMGSTAT_OK && saves && run->failed < inputs)
+        transform_save(run, given != NULL ? given : made);
+    imgstat_transfer_destroy(made);
+}
+
 static void run_command(PartRun *part, const InputList *inputs)
 {
-    const Options *const o = part->options;
+    Together *const together = part->context; /* NULL, or what was measured before */
+    const Options *const o = together != NULL ? together_options(together) : part->options;
     Outputs outputs;
     ImgstatTransfer *given = NULL;
     ImgstatError error;
@@ -316,18 +176,12 @@ static void run_command(PartRun *part, const InputList *inputs)
     const char *const output = o->transform.output;
     if ((output == NULL || strcmp(output, "-") != 0) && !o->transform.dry_run)
         status_outlive_readers();
-    if (!outputs_plan(o, inputs, &outputs) || !transfer_groups_set(o, &outputs)) {
+    if (!outputs_plan(o, inputs, &outputs) || !transfer_groups_set(o, &outputs, together == NULL)) {
         status_raise(STATUS_USAGE);
-    } else if (check_saving(o, inputs, &outputs)) {
-        for (size_t i = 0; i < inputs->n; i++)
-            if (inputs->items[i].problem != NULL) {
-                fprintf(stderr, "%s\n", inputs->items[i].problem);
-                if (o->style == OUTPUT_JSON)
-                    print_json_error(stdout, inputs->items[i].path, NULL,
-                                     imgstat_result_name(IMGSTAT_ERR_IO), inputs->items[i].problem);
-                status_raise(STATUS_FAILED);
-                run.failed++;
-            }
+    } else if (transform_check_saving(o, inputs->n, &outputs)) {
+        run.failed = transform_report_problems(o, inputs);
+        if (together != NULL)
+            together_mark_failed(together, &outputs);
         if (o->transform.transfer != NULL &&
             imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
             fprintf(stderr, "%s\n", error.message);
@@ -341,7 +195,7 @@ static void run_command(PartRun *part, const InputList *inputs)
         } else if (!outputs_make_folders(o, &outputs)) {
             status_raise(STATUS_FAILED);
         } else {
-            transform(o, inputs, &run, given);
+            transform(&run, inputs->n, together != NULL ? together_transfer(together) : given);
             if (!run.refused && (part->summarizes || status_interrupted() != 0))
                 transform_report_end(&run, inputs->n);
         }
@@ -371,7 +225,13 @@ static void run_transform(Command command, int argc, char **argv)
     const ParseResult parsed = options_parse(command, argc, argv, &options);
     if (parsed == PARSE_RUN) {
         outputs_leave_out(&options);
-        shard_text_run(&options, work, NULL, "written");
+        Together *const together = together_create(&options);
+        const ShardCommand shards = {.work = work,
+                                     .context = together,
+                                     .done = "written",
+                                     .prepare = together != NULL ? together_measure : NULL};
+        shard_text_run(&options, &shards);
+        together_destroy(together);
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

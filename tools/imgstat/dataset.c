@@ -104,10 +104,14 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     const Options *const o = run->options;
     ImgstatDataset *dataset = NULL;
     ImgstatError error;
-    if (!run->measured && !dataset_check_saving(o))
+    if (!run->measured && !run->captured && !dataset_check_saving(o))
         return;
     if (run->into != NULL && !run->measured) {
-        (void)measure_dataset(run, (InputPart){0}, window, NULL, run->into);
+        (void)measure_dataset(run, window, NULL, run->into);
+        return;
+    }
+    if (run->follows) {
+        (void)measure_dataset(run, window, print->how, run->into);
         return;
     }
     if (run->measured)
@@ -115,8 +119,8 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     else if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
         text_no_memory();
     status_catch_gently();
-    const InputPart part = run->measured ? (InputPart){0} : shard_part(o);
-    if (measure_dataset(run, part, window, print->how, dataset) && name_shard(o, &part, dataset)) {
+    if (measure_dataset(run, window, print->how, dataset) &&
+        (run->measured || name_shard(o, &run->part, dataset))) {
         if (o->save_record != NULL)
             save(o, dataset);
         if (o->save_record == NULL || strcmp(o->save_record, "-") != 0)

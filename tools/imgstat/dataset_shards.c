@@ -33,8 +33,7 @@ static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputS
     (void)inputs_next(inputs, &window);
     PartRun run = {.options = o, .inputs = inputs, .into = dataset, .silent = true};
     const bool good =
-        measure_dataset(&run, (InputPart){0}, &window, NULL, dataset) &&
-        status_interrupted() == 0 &&
+        measure_dataset(&run, &window, NULL, dataset) && status_interrupted() == 0 &&
         complain(o, imgstat_dataset_set_shard(dataset, shard - 1, set->n, set->id, &error),
                  &error) &&
         complain(o, imgstat_dataset_save(dataset, path, true, &error), &error);
@@ -79,13 +78,22 @@ static bool add(const ShardSet *set, uint32_t shard, ImgstatDataset *all)
     return good;
 }
 
-/* In order of names, whichever run of the command found them. Returns the files that failed. */
-static size_t report_failures(const Options *o, const ImgstatAccount *account)
+bool dataset_shard_do(const ShardSet *set, uint32_t shard, ImgstatDataset *all)
 {
+    const ShardWork work = {.ending = "rec", .run = run_shard, .check = check};
+    return shard_run(set, shard, &work) != SHARD_FAILED && add(set, shard, all);
+}
+
+/* ---- Reports --------------------------------------------------------------------------------- */
+
+size_t dataset_report_failures(const Options *o, ImgstatDataset *dataset)
+{
+    ImgstatAccount account;
     size_t n = 0;
-    for (size_t i = 0; i < account->n_failures; i++) {
-        const ImgstatFailure *const failure = &account->failures[i];
-        n += i == 0 || strcmp(failure->name, account->failures[i - 1].name) != 0;
+    imgstat_dataset_account(dataset, &account);
+    for (size_t i = 0; i < account.n_failures; i++) {
+        const ImgstatFailure *const failure = &account.failures[i];
+        n += i == 0 || strcmp(failure->name, account.failures[i - 1].name) != 0;
         fprintf(stderr, "%s\n", failure->message);
         if (o->style == OUTPUT_JSON)
             print_json_error(stdout, failure->name, NULL, imgstat_result_name(failure->code),
@@ -96,28 +104,44 @@ static size_t report_failures(const Options *o, const ImgstatAccount *account)
     return n;
 }
 
+void dataset_report_sum(ImgstatDataset *dataset, size_t failed)
+{
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    if (failed > 0 && account.files > 1)
+        fprintf(stderr, "%zu measured, %zu failed\n", (size_t)account.files - failed, failed);
+}
+
+/* A shard prints no statistics. */
+static void report_shard(const Options *o, ImgstatDataset *dataset, size_t failed)
+{
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    if (!o->quiet || failed > 0)
+        fprintf(stderr, "shard %u of %u: %zu measured, %zu failed\n", (unsigned)o->shard,
+                (unsigned)o->shards, (size_t)account.files - failed, failed);
+}
+
 /* False: one is not done. */
 static bool do_all(const ShardSet *set, ImgstatDataset *all)
 {
     const Options *const o = set->options;
-    const ShardWork work = {.ending = "rec", .run = run_shard, .check = check};
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
     bool good = true;
     for (uint32_t k = 1; good && k <= set->n && status_interrupted() == 0; k++) {
         if (!shard_is_wanted(o, k))
             continue;
-        good = shard_run(set, k, &work) != SHARD_FAILED && add(set, k, all);
+        good = dataset_shard_do(set, k, all);
         progress_show(&progress, k, set->n);
     }
     progress_clear(&progress);
     return good && status_interrupted() == 0;
 }
 
-void dataset_in_shards(const Options *o, PartFunction work, void *context)
+void dataset_in_shards(const Options *o, const ShardCommand *command)
 {
     ImgstatDataset *all = NULL;
     ImgstatError error;
-    ImgstatAccount account;
     if (!dataset_check_saving(o))
         return;
     ShardSet *const set = shard_set_create(o);
@@ -127,19 +151,20 @@ void dataset_in_shards(const Options *o, PartFunction work, void *context)
         text_no_memory();
     status_catch_gently();
     if (do_all(set, all)) {
-        imgstat_dataset_account(all, &account);
-        const size_t failed = report_failures(o, &account), files = (size_t)account.files;
-        PartRun run = {.options = o,
-                       .inputs = inputs_open(o, (InputPart){0}, false),
-                       .first = true,
-                       .context = context,
-                       .into = all,
-                       .measured = true};
-        if (o->shard == 0)
-            work(&run);
-        inputs_close(run.inputs);
-        if (failed > 0 && files > 1)
-            fprintf(stderr, "%zu measured, %zu failed\n", files - failed, failed);
+        const size_t failed = dataset_report_failures(o, all);
+        if (o->shard == 0) {
+            PartRun run = {.options = o,
+                           .inputs = inputs_open(o, (InputPart){0}, false),
+                           .first = true,
+                           .context = command->context,
+                           .into = all,
+                           .measured = true};
+            command->work(&run);
+            inputs_close(run.inputs);
+            dataset_report_sum(all, failed);
+        } else {
+            report_shard(o, all, failed);
+        }
     }
     if (status_interrupted() != 0)
         status_raise(128 + status_interrupted());

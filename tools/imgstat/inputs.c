@@ -206,8 +206,9 @@ bool inputs_next_whole(InputStream *stream, Input *out, uint64_t *weight)
         const uint64_t own = parts || weight != NULL ? weight_of(out) : 0;
         const uint32_t part = parts ? input_part_of(&stream->part, stream->before) : 0;
         stream->before += own;
-        stream->ended = part > stream->part.part;
-        if (part == stream->part.part) {
+        const bool *const several = stream->part.wanted;
+        stream->ended = several == NULL && part > stream->part.part;
+        if (several != NULL ? several[part] : part == stream->part.part) {
             if (out->pages == NULL && stream->options->pages != NULL)
                 out->pages = text_copy(stream->options->pages);
             if (weight != NULL)

@@ -45,8 +45,9 @@ typedef struct InputStream InputStream;
  * weight of all comes. parts 0: all inputs. */
 typedef struct InputPart {
     uint32_t part, parts;
-    uint64_t weight; /* of all inputs */
-    uint8_t set[16]; /* names all inputs in so many parts */
+    uint64_t weight;    /* of all inputs */
+    uint8_t set[16];    /* names all inputs in so many parts */
+    const bool *wanted; /* NULL, or several parts: wanted[k] of part k, and `part` is not used */
 } InputPart;
 
 /* The part that an input is of, counted from 1. before: the weight of those before it. */

@@ -232,7 +232,8 @@ static ImgstatMeasureBatch batch_of(Run *run, const ImgstatMeasure *how)
                                  .restarted = on_restarted,
                                  .progress = on_done,
                                  .reading = on_reading,
-                                 .context = run};
+                                 .context = run,
+                                 .peers = run->part->peers};
 }
 
 static PlanDevice plan(const Options *o, const InputList *window, const ImgstatMeasure *how)
@@ -260,19 +261,19 @@ static void report_unmatched(const Run *run)
 static bool complain(Run *run, ImgstatResult result, const ImgstatError *error)
 {
     progress_clear(&run->progress);
-    if (result == IMGSTAT_OK)
-        return true;
+    if (result == IMGSTAT_OK || run->part->follows)
+        return result == IMGSTAT_OK;
     fprintf(stderr, "%s: %s\n", run->part->options->command, error->message);
     status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
     return false;
 }
 
-bool measure_dataset(PartRun *run, InputPart part, InputList *window, const ImgstatMeasure *how,
+bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
                      ImgstatDataset *into)
 {
     const Options *const o = run->options;
     const ImgstatMeasure nothing = {.region = o->region};
-    Run all = {.part = run, .jobs = input_jobs_create(o, part, run->inputs, window)};
+    Run all = {.part = run, .jobs = input_jobs_create(o, run->part, run->inputs, window)};
     pthread_mutex_init(&all.lock, NULL);
     all.progress = progress_begin("", window->n, o->quiet);
     all.device = plan(o, window, how != NULL ? how : &nothing);
@@ -286,7 +287,7 @@ bool measure_dataset(PartRun *run, InputPart part, InputList *window, const Imgs
         report_unmatched(&all);
     batch.device = all.device.name;
     progress_clear(&all.progress);
-    all.progress = progress_begin("read again: ", all.all, o->quiet);
+    all.progress = progress_begin("read again: ", all.all, o->quiet || run->follows);
     if (good && how != NULL)
         good = complain(&all, imgstat_dataset_compute(into, &batch, &stream, &error), &error);
     run->complete = good;

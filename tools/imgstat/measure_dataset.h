@@ -7,10 +7,9 @@
 #include "shard_text.h"
 
 /* Measures the inputs of a part into a data set, and computes its statistics unless `how` is NULL.
- * Failures are reported in the order of the inputs, as measure_files does. part: the same as
- * run->inputs were opened with. False: nothing can be measured, after a sentence on standard error.
- * Fills in what became of the inputs. */
-bool measure_dataset(PartRun *run, InputPart part, InputList *window, const ImgstatMeasure *how,
+ * Failures are reported in the order of the inputs, as measure_files does. False: nothing can be
+ * measured, after a sentence on standard error. Fills in what became of the inputs. */
+bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
                      ImgstatDataset *into);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* name_list.c: reads the list of --files0-from, a block at a time. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_TMPFILE */
-#endif
 #include "name_list.h"
 #include "option_value.h"
+#include "temporary.h"
 #include "text.h"
 
 #include <errno.h>
@@ -82,23 +80,6 @@ void name_reader_release(NameReader *reader)
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-/* A file without a name, in TMPDIR or /tmp; -1: errno. */
-static int open_unnamed(void)
-{
-    const char *const asked = getenv("TMPDIR"), *const folder = asked && *asked ? asked : "/tmp";
-    const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    const size_t bytes = strlen(folder) + sizeof "/imgstat-XXXXXX";
-    char *const path = text_alloc(bytes);
-    snprintf(path, bytes, "%s/imgstat-XXXXXX", folder);
-    const int named = mkostemp(path, O_CLOEXEC);
-    if (named >= 0)
-        unlink(path);
-    free(path);
-    return named;
-}
-
 static bool write_all(int fd, const char *from, size_t bytes)
 {
     while (bytes > 0) {
@@ -117,7 +98,7 @@ static bool write_all(int fd, const char *from, size_t bytes)
 static int copy_pipe(int from)
 {
     char *const block = text_alloc(BLOCK_BYTES);
-    int to = open_unnamed();
+    int to = temporary_open();
     ssize_t n = 0;
     while (to >= 0 && (n = read(from, block, BLOCK_BYTES)) != 0)
         if ((n < 0 && errno != EINTR) || (n > 0 && !write_all(to, block, (size_t)n))) {

@@ -373,20 +373,21 @@ static bool check_shards(const char *name, Command command, Options *o)
     for (size_t i = 0; i < o->n_names; i++)
         if (option_is_standard_input(o->names[i]))
             return usage_error(name, "standard input cannot be in shards");
-    const bool merges = command_table[command].input == INPUT_READ && o->by == IMGSTAT_BY_ALL;
-    if (shard_team != NULL && merges)
-        return o->state == NULL ||
-               usage_error(name, "the members of a job keep no records so far: --by all without "
-                                 "--state, or --shard K/N --save-record and imgstat merge");
-    if (merges)
+    const bool all = shard_team != NULL || (o->state != NULL && o->shard == 0);
+    if (command_table[command].input == INPUT_READ && o->by == IMGSTAT_BY_ALL)
         return true;
+    if (command_table[command].input == INPUT_READ && o->plot != NULL)
+        return usage_error(name, "--plot draws one image, which is not done in shards");
     if (command_table[command].input == INPUT_READ)
-        return o->style != OUTPUT_PEOPLE || usage_error(name, "shards need --json%s",
-                                                        command == COMMAND_INFO ? "" : " or --csv");
-    if (t->together == IMGSTAT_BY_ALL || t->save_transfer != NULL)
+        return o->style != OUTPUT_PEOPLE || all ||
+               usage_error(name, "shards need --json%s",
+                           command == COMMAND_INFO ? "" : " or --csv");
+    if (t->together == IMGSTAT_BY_ALL ? !all : t->save_transfer != NULL)
         return usage_error(name,
                            "a shard has only a part of the images: make the transfer of all "
                            "by --together --save-transfer without -o, and apply it in shards");
+    if (o->state != NULL && t->output == NULL)
+        return usage_error(name, "--state keeps what is written: -o names where");
     if (option_is_standard_output(t->output))
         return usage_error(name, "shards need a folder for -o");
     if (o->state != NULL && t->dry_run)

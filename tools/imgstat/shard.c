@@ -237,11 +237,24 @@ static bool put_in_place(const Options *o, const char *temporary, const char *pa
     return (synced && rename(temporary, path) == 0) || state_error(o, path, "cannot be written");
 }
 
+static bool is_done(const ShardSet *set, uint32_t shard, const ShardWork *work, const char *path)
+{
+    return access(path, F_OK) == 0 && work->check(work->context, set, shard, path);
+}
+
+bool shard_was_done(const ShardSet *set, uint32_t shard, const ShardWork *work)
+{
+    char *const path = shard_path(set, shard, work->ending);
+    const bool done = is_done(set, shard, work, path);
+    free(path);
+    return done;
+}
+
 ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *work)
 {
     char *const path = shard_path(set, shard, work->ending), *const temporary = temporary_of(path);
     ShardOutcome outcome = SHARD_WAS_DONE;
-    if (access(path, F_OK) != 0 || !work->check(work->context, set, shard, path)) {
+    if (!is_done(set, shard, work, path)) {
         InputStream *const inputs = shard_inputs(set, shard);
         outcome = work->run(work->context, set, shard, inputs, temporary) &&
                           put_in_place(set->options, temporary, path)

@@ -65,6 +65,8 @@ bool shard_is_wanted(const Options *options, uint32_t shard);
 InputStream *shard_inputs(const ShardSet *set, uint32_t shard);
 /* "DIR/shard-0003-of-0016.rec"; freed by the caller. */
 char *shard_path(const ShardSet *set, uint32_t shard, const char *ending);
+/* Whether the folder of --state has a shard. */
+bool shard_was_done(const ShardSet *set, uint32_t shard, const ShardWork *work);
 /* Does a shard, unless the folder of --state has it. Any process, any number of times. */
 ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *work);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_team.c: how many shards a team makes, and which of them come first. */
+/* shard_team.c: how many shards a team makes, which of them come first, and what members tell each
+ * other. */
 #include "shard_team.h"
+#include "status.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -52,4 +54,99 @@ uint32_t *shard_team_order(const ShardSet *set)
         order[k] = all[k].shard;
     free(all);
     return order;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static void fail(const char *sentence)
+{
+    fprintf(stderr, "imgstat: %s\n", sentence);
+    shard_team->fail(shard_team->context, STATUS_FAILED);
+}
+
+/* Along a binary tree from the leader. Returns the leader's bytes, which the caller frees. */
+static void *broadcast(const void *bytes, size_t *n)
+{
+    const ImgstatPeers *const peers = shard_team->peers;
+    uint32_t step = 1;
+    void *own = NULL;
+    while (step < peers->n && peers->rank % (2 * step) == 0)
+        step *= 2;
+    if (peers->rank > 0)
+        bytes = own = peers->receive(peers->context, peers->rank - step, n);
+    while (step > 1) {
+        step /= 2;
+        if (peers->rank + step < peers->n)
+            peers->send(peers->context, peers->rank + step, bytes, *n);
+    }
+    return own;
+}
+
+bool shard_team_agree(bool word)
+{
+    size_t n = 1;
+    const unsigned char own = word;
+    unsigned char *const other = broadcast(&own, &n);
+    const bool agreed = other != NULL ? *other != 0 : word;
+    free(other);
+    return agreed;
+}
+
+static void *bytes_of(ImgstatDataset *dataset, size_t *n)
+{
+    *n = imgstat_dataset_bytes(dataset, NULL, 0);
+    void *const bytes = text_alloc(*n);
+    if (*n == 0 || imgstat_dataset_bytes(dataset, bytes, *n) != *n)
+        text_no_memory();
+    return bytes;
+}
+
+static ImgstatDataset *dataset_of(const void *bytes, size_t n)
+{
+    ImgstatDataset *dataset = NULL;
+    ImgstatError error;
+    if (bytes == NULL)
+        fail("a member sent nothing");
+    else if (imgstat_dataset_from_bytes(NULL, bytes, n, UINT64_MAX, &dataset, &error) != IMGSTAT_OK)
+        fail(error.message);
+    return dataset;
+}
+
+/* An operation of MPI_Reduce does not fit: its elements have one size on all ranks, and that of a
+ * data set depends on the samples and grows as it merges. */
+ImgstatDataset *shard_team_reduce(ImgstatDataset *own)
+{
+    const ImgstatPeers *const peers = shard_team->peers;
+    ImgstatError error;
+    size_t n;
+    for (uint32_t step = 1; step < peers->n; step *= 2) {
+        if (peers->rank % (2 * step) != 0) {
+            void *const bytes = bytes_of(own, &n);
+            peers->send(peers->context, peers->rank - step, bytes, n);
+            free(bytes);
+            imgstat_dataset_destroy(own);
+            return NULL;
+        }
+        if (peers->rank + step >= peers->n)
+            continue;
+        void *const bytes = peers->receive(peers->context, peers->rank + step, &n);
+        ImgstatDataset *const other = dataset_of(bytes, n);
+        free(bytes);
+        if (other != NULL && imgstat_dataset_merge(own, other, &error) != IMGSTAT_OK)
+            fail(error.message);
+        imgstat_dataset_destroy(other);
+    }
+    return own;
+}
+
+ImgstatDataset *shard_team_share(ImgstatDataset *dataset)
+{
+    size_t n = 0;
+    void *const own = dataset != NULL ? bytes_of(dataset, &n) : NULL, *const other =
+                                                                          broadcast(own, &n);
+    if (other != NULL)
+        dataset = dataset_of(other, n);
+    free(own);
+    free(other);
+    return dataset;
 }

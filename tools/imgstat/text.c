@@ -8,10 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static int last_stderr = STDERR_FILENO;
+
+void text_use_stderr(int fd)
+{
+    last_stderr = fd;
+}
 
 void text_no_memory(void)
 {
-    fputs("imgstat: out of memory\n", stderr);
+    dprintf(last_stderr, "imgstat: out of memory\n");
     exit(1);
 }
 

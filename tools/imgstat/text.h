@@ -10,6 +10,8 @@ enum { TEXT_NUMBER = 48 };
 
 /* Ends the program with a message and exit status 1. */
 _Noreturn void text_no_memory(void);
+/* Where that message goes while standard error is captured. */
+void text_use_stderr(int fd);
 /* malloc, or text_no_memory: the program holds too little to recover from that. */
 void *text_alloc(size_t bytes);
 /* A copy of a text, to be freed. */

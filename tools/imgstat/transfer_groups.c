@@ -13,7 +13,7 @@
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static void set_groups(const Options *o, Outputs *outputs)
+static void set_groups(const Options *o, Outputs *outputs, bool reports)
 {
     size_t none = 0;
     const char *first = NULL;
@@ -27,7 +27,7 @@ static void set_groups(const Options *o, Outputs *outputs)
         }
         job->group = outputs->groups[i];
     }
-    if (none > 0 && !o->quiet)
+    if (none > 0 && reports && !o->quiet)
         group_name_report(&o->group, o->command, none, outputs->n, first);
 }
 
@@ -183,9 +183,9 @@ static bool mark_measured(const Options *o, Outputs *outputs)
     return good;
 }
 
-bool transfer_groups_set(const Options *o, Outputs *outputs)
+bool transfer_groups_set(const Options *o, Outputs *outputs, bool reports)
 {
     if (o->group.text != NULL)
-        set_groups(o, outputs);
+        set_groups(o, outputs, reports);
     return o->transform.only == NULL || mark_measured(o, outputs);
 }

@@ -6,7 +6,8 @@
 #include "outputs.h"
 
 /* Gives the jobs their groups, by --together group, and marks those that are only mapped, by
- * --only. False after a sentence on standard error. */
-bool transfer_groups_set(const Options *options, Outputs *outputs);
+ * --only. reports: names that are of no group are reported. False after a sentence on standard
+ * error. */
+bool transfer_groups_set(const Options *options, Outputs *outputs, bool reports);
 
 #endif

@@ -183,6 +183,24 @@ void transform_report_failure(const TransformRun *run, const char *input, bool m
     free(name);
 }
 
+size_t transform_report_problems(const Options *o, const InputList *inputs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < inputs->n; i++) {
+        const Input *const input = &inputs->items[i];
+        if (input->problem == NULL)
+            continue;
+        fprintf(stderr, "%s\n", input->problem);
+        if (o->style == OUTPUT_JSON)
+            print_json_error(stdout, input->path, NULL, imgstat_result_name(IMGSTAT_ERR_IO),
+                             input->problem);
+        n++;
+    }
+    if (n > 0)
+        status_raise(STATUS_FAILED);
+    return n;
+}
+
 void transform_report_end(TransformRun *run, size_t total)
 {
     const Options *const o = run->options;

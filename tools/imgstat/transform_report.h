@@ -32,6 +32,9 @@ void transform_report_plan(const TransformRun *run, const ImgstatJob *job, bool 
 void transform_report_failure(const TransformRun *run, const char *input, bool misfit,
                               const ImgstatError *error);
 
+/* Prints why inputs lead to no file. Returns how many there are. */
+size_t transform_report_problems(const Options *options, const InputList *inputs);
+
 /* Prints the last line: "118 written, 2 failed". total: inputs. */
 void transform_report_end(TransformRun *run, size_t total);
 

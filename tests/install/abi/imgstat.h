@@ -916,6 +916,17 @@ typedef struct ImgstatDone {
     double seconds;     /* duration of the job */
 } ImgstatDone;
 
+/* Processes that measure the files of one call together, each a part of them, on the same files.
+ * All make the call, and each has its result. The functions are called on the calling thread. */
+typedef struct ImgstatPeers {
+    uint32_t rank, n; /* this process, counted from 0, of n */
+    /* Sends bytes to process `to`, which receives them in the order of sending, in memory that
+     * free() frees. NULL: they cannot be received, and the call fails. */
+    void (*send)(void *context, uint32_t to, const void *bytes, size_t n);
+    void *(*receive)(void *context, uint32_t from, size_t *n);
+    void *context;
+} ImgstatPeers;
+
 /* How files are transformed. */
 typedef struct ImgstatBatch {
     ImgstatMethod method;
@@ -967,6 +978,10 @@ typedef struct ImgstatBatch {
     void *context;          /* argument of the functions above */
     ImgstatTransfer **made; /* NULL, or receives the transfer of all files, which may be a set, or
                              * that of one file if one was made */
+    /* NULL, or the processes that measure for IMGSTAT_BY_ALL: job i is measured by process i modulo
+     * n. All have the same jobs, without outputs; what they need is `made`, for the files that each
+     * transforms later. Each of them reports all jobs. */
+    const ImgstatPeers *peers;
 } ImgstatBatch;
 
 /* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */
@@ -1031,6 +1046,9 @@ typedef struct ImgstatMeasureBatch {
      * number of those read so far. False: it ends with IMGSTAT_ERR_CANCELLED. */
     bool (*reading)(void *context, size_t files);
     void *context; /* argument of the functions above */
+    /* NULL, or the processes that share the reads of imgstat_dataset_compute: each has the whole
+     * data set, and a part of its files as jobs. */
+    const ImgstatPeers *peers;
 } ImgstatMeasureBatch;
 
 /* Measures files, several at a time. A failed job does not stop the others and is no error of the

@@ -126,7 +126,7 @@ static ImgstatResult take_piece(void *context, const ImagePro *piece, ImgstatErr
         return error_set(err, IMGSTAT_ERR_CANCELLED, "enough");
     cr_assert_eq(piece->host, image_row(p->image, p->rows));
     cr_assert_eq(piece->first_row, p->image->first_row + p->rows);
-    cr_assert(piece->height == 1 || piece->height * piece->pitch <= IMAGE_PIECE_BYTES);
+    cr_assert(piece->height == 1 || piece->height * piece->pitch <= IMAGE_BAND_BYTES);
     p->rows += piece->height;
     p->calls++;
     return IMGSTAT_OK;
@@ -134,7 +134,7 @@ static ImgstatResult take_piece(void *context, const ImagePro *piece, ImgstatErr
 
 Test(image, pieces)
 {
-    enum { HALF = IMAGE_PIECE_BYTES / 2 };
+    enum { HALF = IMAGE_BAND_BYTES / 2 };
     static const struct {
         size_t pitch;
         uint32_t height, calls;
@@ -149,13 +149,13 @@ Test(image, pieces)
                      IMGSTAT_OK);
         image.first_row = 1000;
         Pieces pieces = {.image = &image, .most = UINT32_MAX};
-        cr_assert_eq(image_pieces(&image, take_piece, &pieces, NULL), IMGSTAT_OK);
+        cr_assert_eq(image_each_band(&image, take_piece, &pieces, NULL), IMGSTAT_OK);
         cr_assert_eq(pieces.rows, cases[i].height);
         cr_assert_eq(pieces.calls, cases[i].calls, "%zu: %u", i, pieces.calls);
         if (cases[i].calls < 2)
             continue;
         pieces = (Pieces){.image = &image, .most = 1};
-        cr_assert_eq(image_pieces(&image, take_piece, &pieces, NULL), IMGSTAT_ERR_CANCELLED);
+        cr_assert_eq(image_each_band(&image, take_piece, &pieces, NULL), IMGSTAT_ERR_CANCELLED);
         cr_assert_eq(pieces.calls, 1);
     }
     free(pixels);

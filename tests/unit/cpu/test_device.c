@@ -198,7 +198,7 @@ Test(cpu_device, luma_of_several_pieces)
         DeviceRecord pieces = record_for(device, samples[s], 1);
         DeviceRecord whole = record_for(device, samples[s], 1);
         ImagePro luma;
-        cr_assert_gt(test.image.pitch * height, IMAGE_PIECE_BYTES);
+        cr_assert_gt(test.image.pitch * height, IMAGE_BAND_BYTES);
         cr_assert_eq(luma_plane(NULL, &test.image, &luma, NULL), IMGSTAT_OK);
         cr_assert_eq(device_measure(device, &luma, &whole, 1, NULL), IMGSTAT_OK);
         cr_assert_eq(device_measure_luma(device, &test.image, &pieces, NULL), IMGSTAT_OK);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* kept_text.c: captures what a command prints about a shard, keeps it, and prints it again. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "kept_text.h"
+#include "status.h"
+#include "temporary.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A file that is kept: two lines that begin with `magic`, the texts, and a line with the hash of
+ * all before. */
+static const char magic[] = "imgstat shard text 1\n";
+enum { HASH_LINE = 17, BLOCK_BYTES = 1 << 16, HEADER_BYTES = 300 };
+
+enum { OUT, ERR, OUTPUTS, N_TEXTS };
+
+/* The second line of such a file. */
+typedef struct Kept {
+    size_t done, failed, skipped;
+    int status;
+    uint64_t bytes[N_TEXTS];
+} Kept;
+
+/* ---- Files that are kept --------------------------------------------------------------------- */
+
+/* Copies n bytes from the place of a stream; to: NULL for none. */
+static bool copy(FILE *from, uint64_t n, FILE *to, XXH3_state_t *hash)
+{
+    char block[BLOCK_BYTES];
+    while (n > 0) {
+        const size_t part = n < sizeof block ? (size_t)n : sizeof block;
+        if (fread(block, 1, part, from) != part)
+            return false;
+        if (hash != NULL)
+            XXH3_64bits_update(hash, block, part);
+        if (to != NULL && fwrite(block, 1, part, to) != part)
+            return false;
+        n -= part;
+    }
+    return true;
+}
+
+static XXH3_state_t *hash_create(void)
+{
+    XXH3_state_t *const hash = XXH3_createState();
+    if (hash == NULL)
+        text_no_memory();
+    XXH3_64bits_reset(hash);
+    return hash;
+}
+
+static bool write_kept(FILE *out, const Kept *kept, FILE *const texts[N_TEXTS])
+{
+    char header[HEADER_BYTES];
+    const int n = snprintf(header, sizeof header,
+                           "%s%zu done, %zu failed, %zu skipped, status %d, bytes %" PRIu64
+                           " %" PRIu64 " %" PRIu64 "\n",
+                           magic, kept->done, kept->failed, kept->skipped, kept->status,
+                           kept->bytes[OUT], kept->bytes[ERR], kept->bytes[OUTPUTS]);
+    XXH3_state_t *const hash = hash_create();
+    bool good = fwrite(header, 1, (size_t)n, out) == (size_t)n;
+    XXH3_64bits_update(hash, header, (size_t)n);
+    for (int i = 0; good && i < N_TEXTS; i++) {
+        rewind(texts[i]);
+        good = copy(texts[i], kept->bytes[i], out, hash);
+    }
+    if (good)
+        good = fprintf(out, "%016" PRIx64 "\n", (uint64_t)XXH3_64bits_digest(hash)) == HASH_LINE;
+    XXH3_freeState(hash);
+    return good && fflush(out) == 0;
+}
+
+/* Reads the two lines; the texts are next. */
+static bool read_header(FILE *in, Kept *kept, XXH3_state_t *hash)
+{
+    char first[sizeof magic], second[HEADER_BYTES];
+    const bool good =
+        fgets(first, sizeof first, in) != NULL && strcmp(first, magic) == 0 &&
+        fgets(second, sizeof second, in) != NULL &&
+        sscanf(second,
+               "%zu done, %zu failed, %zu skipped, status %d, bytes %" SCNu64 " %" SCNu64
+               " %" SCNu64,
+               &kept->done, &kept->failed, &kept->skipped, &kept->status, &kept->bytes[OUT],
+               &kept->bytes[ERR], &kept->bytes[OUTPUTS]) == 4 + N_TEXTS;
+    if (good && hash != NULL) {
+        XXH3_64bits_update(hash, first, strlen(first));
+        XXH3_64bits_update(hash, second, strlen(second));
+    }
+    return good;
+}
+
+bool kept_text_is_whole(const char *path)
+{
+    Kept kept;
+    char line[HASH_LINE + 1], wanted[HASH_LINE + 1];
+    FILE *const in = fopen(path, "rbe");
+    XXH3_state_t *const hash = hash_create();
+    bool good = in != NULL && read_header(in, &kept, hash);
+    for (int i = 0; good && i < N_TEXTS; i++)
+        good = copy(in, kept.bytes[i], NULL, hash);
+    snprintf(wanted, sizeof wanted, "%016" PRIx64 "\n", (uint64_t)XXH3_64bits_digest(hash));
+    good = good && fgets(line, sizeof line, in) != NULL && strcmp(line, wanted) == 0 &&
+           fgetc(in) == EOF;
+    if (in != NULL)
+        fclose(in);
+    XXH3_freeState(hash);
+    return good;
+}
+
+/* Gives the command what it printed. */
+static bool emit(FILE *in, uint64_t bytes, const ShardCommand *command)
+{
+    char *const text = text_alloc((size_t)bytes + 1);
+    const bool good = fread(text, 1, (size_t)bytes, in) == bytes;
+    if (good)
+        command->emit(command->context, text, (size_t)bytes);
+    free(text);
+    return good;
+}
+
+bool kept_text_print(FILE *in, const ShardCommand *command, PartRun *sum)
+{
+    Kept kept;
+    bool good = in != NULL && read_header(in, &kept, NULL);
+    if (good && command->emit != NULL)
+        good = emit(in, kept.bytes[OUT], command);
+    else if (good)
+        good = copy(in, kept.bytes[OUT], stdout, NULL);
+    if (good)
+        status_flush_stdout();
+    if (!good || !copy(in, kept.bytes[ERR], stderr, NULL))
+        return false;
+    sum->done += kept.done;
+    sum->failed += kept.failed;
+    sum->skipped += kept.skipped;
+    status_raise(kept.status);
+    return true;
+}
+
+/* ---- Capturing ------------------------------------------------------------------------------- */
+
+/* Standard output and standard error lead to temporary files meanwhile. */
+static bool capture(FILE *const texts[N_TEXTS], int saved[2])
+{
+    fflush(stdout);
+    fflush(stderr);
+    for (int i = 0; i < 2; i++) {
+        saved[i] = dup(i == OUT ? STDOUT_FILENO : STDERR_FILENO);
+        if (saved[i] < 0)
+            return false;
+    }
+    text_use_stderr(saved[1]); /* that ends the program would be lost */
+    return dup2(fileno(texts[OUT]), STDOUT_FILENO) >= 0 &&
+           dup2(fileno(texts[ERR]), STDERR_FILENO) >= 0;
+}
+
+static void end_capture(int saved[2])
+{
+    fflush(stdout);
+    fflush(stderr);
+    text_use_stderr(STDERR_FILENO);
+    for (int i = 0; i < 2; i++)
+        if (saved[i] >= 0) {
+            (void)dup2(saved[i], i == OUT ? STDOUT_FILENO : STDERR_FILENO);
+            close(saved[i]);
+        }
+}
+
+static void complain(const ShardSet *set, uint32_t shard, int cause)
+{
+    const Options *const o = set->options;
+    char *const folder = text_display(o->state != NULL ? o->state : "");
+    fprintf(stderr, "%s: shard %u cannot be kept%s%s: %s\n", o->command, (unsigned)shard,
+            o->state != NULL ? " in " : "", folder, strerror(cause));
+    status_raise(STATUS_FAILED);
+    free(folder);
+}
+
+bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t shard, bool several,
+                    InputStream *inputs, ImgstatDataset *into, FILE *out)
+{
+    FILE *texts[N_TEXTS] = {NULL};
+    int saved[2] = {-1, -1};
+    Kept kept = {0};
+    bool good = true;
+    PartRun run = {.options = set->options,
+                   .inputs = inputs,
+                   .first = shard == 1,
+                   .several = several,
+                   .captured = true,
+                   .into = into,
+                   .context = command->context};
+    for (int i = 0; good && i < N_TEXTS; i++)
+        good = (texts[i] = temporary_stream()) != NULL;
+    const int before = status_exchange(STATUS_OK);
+    good = good && capture(texts, saved);
+    if (good) {
+        run.outputs = texts[OUTPUTS];
+        command->work(&run);
+    }
+    const int cause = errno;
+    end_capture(saved);
+    kept.status = status_exchange(before);
+    for (int i = 0; good && i < N_TEXTS; i++) {
+        good = fseeko(texts[i], 0, SEEK_END) == 0;
+        kept.bytes[i] = (uint64_t)ftello(texts[i]);
+    }
+    kept.done = run.done;
+    kept.failed = run.failed;
+    kept.skipped = run.skipped;
+    const bool complete = good && run.complete && status_interrupted() == 0;
+    if (good && !complete) { /* only the reasons are of use */
+        rewind(texts[ERR]);
+        (void)copy(texts[ERR], kept.bytes[ERR], stderr, NULL);
+        status_raise(kept.status > STATUS_OK ? kept.status : STATUS_FAILED);
+    }
+    if (!good || (complete && !write_kept(out, &kept, texts))) {
+        complain(set, shard, good ? errno : cause);
+        good = false;
+    }
+    for (int i = 0; i < N_TEXTS; i++)
+        if (texts[i] != NULL)
+            fclose(texts[i]);
+    return good && complete;
+}
