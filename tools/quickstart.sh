@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds imgstat, and runs it. Without a GPU the CUDA device is left out; with one it is
-# built for that GPU alone.
+# built for that GPU alone. Loops are built for this machine's processor alone, besides portable ones.
 # usage: tools/quickstart.sh [FILE...]      (default: the example photograph)
 # environment: IMGSTAT_CUDA=ON|OFF  CUDAARCHS (GPU architectures to compile for)
 set -eu
@@ -35,7 +35,7 @@ mkdir -p build
 build() {
     cmake --preset quick -DIMGSTAT_CUDA="$IMGSTAT_CUDA" && cmake --build --preset quick --target imgstat
 }
-echo "Building imgstat"
+echo "Building imgstat for this processor (a build for all of them: README.md, Install)"
 if ! build >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     echo "The build failed; all of its output is in $log" >&2

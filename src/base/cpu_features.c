@@ -10,14 +10,27 @@
 
 const char *const cpu_features_level_names[PROCESSOR_LEVELS] = {"portable", "avx2", "avx512"};
 
-bool cpu_features_supports(CpuLevel level)
+static bool is_compiled(CpuLevel level)
+{
+#if defined(IMGSTAT_WITHOUT_AVX2)
+    if (level == PROCESSOR_AVX2)
+        return false;
+#endif
+#if defined(IMGSTAT_WITHOUT_AVX512)
+    if (level == PROCESSOR_AVX512)
+        return false;
+#endif
+    return level < PROCESSOR_LEVELS;
+}
+
+static bool processor_has(CpuLevel level)
 {
 #if defined(__x86_64__)
     switch (level) {
     case PROCESSOR_AVX512:
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               cpu_features_supports(PROCESSOR_AVX2);
+               processor_has(PROCESSOR_AVX2);
     case PROCESSOR_AVX2:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
@@ -28,6 +41,11 @@ bool cpu_features_supports(CpuLevel level)
 #else
     return level == PROCESSOR_PORTABLE;
 #endif
+}
+
+bool cpu_features_supports(CpuLevel level)
+{
+    return is_compiled(level) && processor_has(level);
 }
 
 static CpuLevel best_level(void)
@@ -50,7 +68,10 @@ ImgstatResult cpu_features_choose(CpuLevel *out, ImgstatError *err)
     if (level == PROCESSOR_LEVELS)
         return error_set(err, IMGSTAT_ERR_ARG, "IMGSTAT_CPU=%s: not one of portable, avx2, avx512",
                          wanted);
-    if (!cpu_features_supports((CpuLevel)level))
+    if (!is_compiled((CpuLevel)level))
+        return error_set(err, IMGSTAT_ERR_DEVICE, "IMGSTAT_CPU=%s: this build has no loops for it",
+                         wanted);
+    if (!processor_has((CpuLevel)level))
         return error_set(err, IMGSTAT_ERR_DEVICE,
                          "IMGSTAT_CPU=%s: this processor does not support it", wanted);
     *out = (CpuLevel)level;

@@ -16,12 +16,12 @@ typedef enum CpuLevel {
 /* Names by level, as IMGSTAT_CPU has them. */
 extern const char *const cpu_features_level_names[PROCESSOR_LEVELS];
 
-/* Returns whether the processor has all instructions of a level. */
+/* Returns whether the processor has all instructions of a level, and this build its loops. */
 bool cpu_features_supports(CpuLevel level);
 
 /* Chooses the level that IMGSTAT_CPU in the environment names, else the best one supported. Fails
- * with IMGSTAT_ERR_ARG for an unknown name, and with IMGSTAT_ERR_DEVICE for a level that the
- * processor does not support; *out is the best level even then. */
+ * with IMGSTAT_ERR_ARG for an unknown name, and with IMGSTAT_ERR_DEVICE for a level that is not
+ * supported; *out is the best level even then. */
 ImgstatResult cpu_features_choose(CpuLevel *out, ImgstatError *err);
 
 /* Returns the level that the first call in this process chose. Ignores a wrong IMGSTAT_CPU. */

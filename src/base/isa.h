@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* isa.h: for source files that are compiled once per instruction set. CMakeLists.txt lists them and
- * defines IMGSTAT_ISA: portable, avx2 or avx512. base/cpu_features.h has these levels. */
+ * defines IMGSTAT_ISA: portable, avx2 or avx512. base/cpu_features.h has these
+ * levels. A build for one processor lacks some: IMGSTAT_WITHOUT_AVX2, IMGSTAT_WITHOUT_AVX512. */
 #ifndef IMGSTAT_BASE_ISA_H
 #define IMGSTAT_BASE_ISA_H
 
@@ -10,11 +11,23 @@
 /* The name under which such a file exports `name`: name_portable, name_avx2 or name_avx512. */
 #define ISA(name) ISA_EXPAND(name, IMGSTAT_ISA)
 
-/* The initializer of an array by CpuLevel of what these files export as `name`. */
+#if defined(IMGSTAT_WITHOUT_AVX2)
+#define ISA_AVX2(name) name##_portable
+#else
+#define ISA_AVX2(name) name##_avx2
+#endif
+#if defined(IMGSTAT_WITHOUT_AVX512)
+#define ISA_AVX512(name) name##_portable
+#else
+#define ISA_AVX512(name) name##_avx512
+#endif
+
+/* The initializer of an array by CpuLevel of what these files export as `name`. A level
+ * that the build lacks is never chosen; its element is the portable one. */
 #if defined(__x86_64__)
-#define ISA_TABLE(name)                             \
-    {                                               \
-        name##_portable, name##_avx2, name##_avx512 \
+#define ISA_TABLE(name)                                   \
+    {                                                     \
+        name##_portable, ISA_AVX2(name), ISA_AVX512(name) \
     }
 #else
 #define ISA_TABLE(name) \
