@@ -83,18 +83,25 @@ static bool has_thumbnail(const uint8_t *data, size_t bytes)
     return false;
 }
 
-/* A list that another part of the file has as well is added once. */
-static ImgstatResult add_others(const MetadataItem *others, Metadata *out, Warnings *warnings,
-                                ImgstatError *err)
+/* Whether two lists are the same, but for zeros that fill a field of numbers up. */
+static bool is_same_list(const MetadataItem *a, const MetadataItem *b)
 {
-    for (size_t i = 0; i < out->n; i++) {
-        const MetadataItem *const item = &out->item[i];
-        if (item->kind == METADATA_PHOTOSHOP &&
-            (item->bytes != others->bytes || memcmp(item->data, others->data, item->bytes)))
-            warnings_report(warnings,
-                            "has two lists of Photoshop's image resources; one is left out");
-    }
-    return metadata_add(out, others, err);
+    const MetadataItem *const longer = a->bytes > b->bytes ? a : b;
+    const size_t n = a->bytes < b->bytes ? a->bytes : b->bytes;
+    for (size_t i = n; i < longer->bytes; i++)
+        if (longer->data[i] != 0)
+            return false;
+    return memcmp(a->data, b->data, n) == 0;
+}
+
+/* Adds a list, once if another part of the file has the same. name: of what it lists. */
+static ImgstatResult add_list(const MetadataItem *list, const char *name, Metadata *out,
+                              Warnings *warnings, ImgstatError *err)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->item[i].kind == list->kind && !is_same_list(&out->item[i], list))
+            warnings_report(warnings, "has two lists of %s; one is left out", name);
+    return metadata_add(out, list, err);
 }
 
 ImgstatResult photoshop_read(uint8_t *data, size_t bytes, Metadata *out, Warnings *warnings,
@@ -105,7 +112,7 @@ ImgstatResult photoshop_read(uint8_t *data, size_t bytes, Metadata *out, Warning
     if (iptc_find(data, bytes, &iptc, &n)) {
         const MetadataItem item = {
             .kind = METADATA_IPTC, .data = (uint8_t *)(uintptr_t)iptc, .bytes = n};
-        IMGSTAT_TRY(metadata_add(out, &item, err));
+        IMGSTAT_TRY(add_list(&item, "IPTC's data sets", out, warnings, err));
     }
     if (!photoshop_is_list(data, bytes))
         return IMGSTAT_OK;
@@ -118,5 +125,7 @@ ImgstatResult photoshop_read(uint8_t *data, size_t bytes, Metadata *out, Warning
                         "its Photoshop image resources are damaged and left out from "
                         "byte %zu of %zu on",
                         end, bytes);
-    return others.bytes > 0 ? add_others(&others, out, warnings, err) : IMGSTAT_OK;
+    if (others.bytes == 0)
+        return IMGSTAT_OK;
+    return add_list(&others, "Photoshop's image resources", out, warnings, err);
 }

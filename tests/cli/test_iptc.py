@@ -84,6 +84,21 @@ def test_tiff_to_png(program, folder):
         skip("what ExifTool reads: it is not installed")
 
 
+def test_two_lists(program, folder):
+    """IPTC's own field and Photoshop's: PNG has a place for one list, TIFF for both."""
+    last = IPTC[:-1] + b"x"
+    other = b"8BIM\x04\x04\0\0" + struct.pack(">I", len(last)) + last + b"\0" * (len(last) % 2)
+    for second, warned in ((BIM, b""), (other, b"out.png: warning: has two lists of IPTC's data sets; one is left out\n")):
+        fields = {TAG: (LONG, list(words(IPTC, "<"))), PHOTOSHOP: (BYTE, list(second))}
+        (folder / "in.tif").write_bytes(write([gray([[7, 9], [3, 1]], "B", "<", fields=fields)], "<"))
+        done = run(program, *METHOD, "--force", "in.tif", "-o", "out.png", cwd=folder)
+        check(done.stderr == warned and len(profiles(folder / "out.png")) == 1, f"{done.stderr}")
+        done = run(program, *METHOD, "--force", "in.tif", "-o", "out.tif", cwd=folder)
+        check(done.stderr == b"", f"TIFF to TIFF: {done.stderr}")
+        before, after = (read(folder / name).chain[0].fields for name in ("in.tif", "out.tif"))
+        check(all(before[tag] == after[tag] for tag in (TAG, PHOTOSHOP)), "TIFF to TIFF keeps both")
+
+
 def test_png_to_tiff(program, folder):
     """As IPTC data themselves (ImageMagick) and as a resource of Photoshop (ExifTool, exiv2)."""
     plain = png(2, 2, 8, bytes([1, 2, 3, 4]))
