@@ -43,8 +43,8 @@ ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *
  * changed. */
 ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err);
 
-/* Returns the percentile between two samples, given by their keys. *exact tells whether it is the
- * value of a key. */
+/* Returns the percentile between two samples, whose keys are low and high. *exact says whether it
+ * is the value of a key. */
 double percentile_at(ImgstatSample sample, uint64_t low, uint64_t high, const PercentileRank *rank,
                      ExactPercentile *exact);
 

@@ -253,10 +253,9 @@ Holes transfer_holes_in_memory(const Transfer *transfer, const TransferShape *sh
 ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChannel *channel,
                                ImgstatError *err);
 
-/* Finds the transfer of a set for images of a channel and a kind, of which only sets with kinds
- * need more than the sample type and bits. Of sets with groups of files those of the image's group
- * count alone. Sets without channels, and transfers that are alone, serve those of every channel.
- */
+/* Finds the transfer of a set for images of a channel and a kind. Sets without kinds look at its
+ * sample type and bits alone. Of a set with groups of files only transfers of the image's group
+ * count. Sets without channels, and transfers that are alone, serve images of every channel. */
 ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
                                 const ImgstatKind *image, const Transfer **out, ImgstatError *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* input_jobs.c: takes inputs window by window, and groups off their names. */
 #include "input_jobs.h"
+#include "failed_input.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -10,8 +11,8 @@
 /* Why an input leads to no file. */
 typedef struct Problem {
     struct Problem *next;
+    FailedInput failed;
     ImgstatInput input;
-    char *cause;
 } Problem;
 
 struct InputJobs {
@@ -43,7 +44,7 @@ void input_jobs_destroy(InputJobs *jobs)
     while (jobs->problems != NULL) {
         Problem *const problem = jobs->problems;
         jobs->problems = problem->next;
-        free(problem->cause);
+        free(problem->failed.cause);
         free(problem);
     }
     inputs_close(jobs->own);
@@ -52,31 +53,14 @@ void input_jobs_destroy(InputJobs *jobs)
     free(jobs);
 }
 
-static ImgstatResult fail_to_open(void *context, ImgstatError *err)
-{
-    const Problem *const problem = context;
-    snprintf(err->message, sizeof err->message, "%s", problem->cause);
-    return IMGSTAT_ERR_IO;
-}
-
-static ImgstatResult read_nothing(void *context, uint64_t offset, void *to, size_t bytes,
-                                  size_t *got, ImgstatError *err)
-{
-    (void)offset;
-    (void)to;
-    (void)bytes;
-    *got = 0;
-    return fail_to_open(context, err);
-}
-
 static const ImgstatInput *input_of_problem(InputJobs *jobs, const Input *input)
 {
     Problem *const problem = text_alloc(sizeof *problem);
     char *const name = text_display(input->path);
-    *problem =
-        (Problem){.next = jobs->problems, .cause = text_copy(text_cause(input->problem, name))};
-    problem->input =
-        (ImgstatInput){.open = fail_to_open, .read_at = read_nothing, .context = problem};
+    *problem = (Problem){
+        .next = jobs->problems,
+        .failed = {.code = IMGSTAT_ERR_IO, .cause = text_copy(text_cause(input->problem, name))}};
+    problem->input = failed_input_source(&problem->failed);
     jobs->problems = problem;
     free(name);
     return &problem->input;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transform_together.c: measures all inputs for the transfers that shards are mapped with. */
 #include "transform_together.h"
+#include "failed_input.h"
 #include "neighbour.h"
 #include "shard_team.h"
 #include "status.h"
@@ -15,8 +16,7 @@
 /* An input that could not be measured. */
 typedef struct Failed {
     char *path, *pages; /* as the job has them; owned */
-    ImgstatResult code;
-    char *cause; /* owned */
+    FailedInput error;
     ImgstatInput input;
 } Failed;
 
@@ -48,7 +48,7 @@ void together_destroy(Together *together)
     for (size_t i = 0; i < together->n_failed; i++) {
         free(together->failed[i].path);
         free(together->failed[i].pages);
-        free(together->failed[i].cause);
+        free(together->failed[i].error.cause);
     }
     free(together->failed);
     imgstat_transfer_destroy(together->transfer);
@@ -66,23 +66,6 @@ const ImgstatTransfer *together_transfer(const Together *together)
 }
 
 /* ---- Inputs that failed ---------------------------------------------------------------------- */
-
-static ImgstatResult fail_to_open(void *context, ImgstatError *err)
-{
-    const Failed *const failed = context;
-    snprintf(err->message, sizeof err->message, "%s", failed->cause);
-    return failed->code;
-}
-
-static ImgstatResult read_nothing(void *context, uint64_t offset, void *to, size_t bytes,
-                                  size_t *got, ImgstatError *err)
-{
-    (void)offset;
-    (void)to;
-    (void)bytes;
-    *got = 0;
-    return fail_to_open(context, err);
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -103,11 +86,10 @@ static void add_failed(Together *together, const ImgstatJob *job, const ImgstatD
         together->capacity = capacity;
     }
     char *const name = text_display(job->input);
-    together->failed[together->n_failed++] =
-        (Failed){.path = text_copy(job->input),
-                 .pages = text_copy(job->pages != NULL ? job->pages : ""),
-                 .code = done->result,
-                 .cause = text_copy(text_cause(done->message, name))};
+    together->failed[together->n_failed++] = (Failed){
+        .path = text_copy(job->input),
+        .pages = text_copy(job->pages != NULL ? job->pages : ""),
+        .error = {.code = done->result, .cause = text_copy(text_cause(done->message, name))}};
     free(name);
 }
 
@@ -121,8 +103,7 @@ void together_mark_failed(Together *together, Outputs *outputs)
             bsearch(&wanted, together->failed, together->n_failed, sizeof *failed, compare);
         if (failed == NULL)
             continue;
-        failed->input =
-            (ImgstatInput){.open = fail_to_open, .read_at = read_nothing, .context = failed};
+        failed->input = failed_input_source(&failed->error);
         job->source = &failed->input;
     }
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* failed_input.h: an input that cannot be read, as the source of a job: the job fails with its
+ * error, so that summaries and records count it as they count any other. */
+#ifndef IMGSTAT_TOOLS_FAILED_INPUT_H
+#define IMGSTAT_TOOLS_FAILED_INPUT_H
+
+#include <imgstat.h>
+
+typedef struct FailedInput {
+    ImgstatResult code;
+    char *cause; /* a sentence without the file's name; owned */
+} FailedInput;
+
+/* The source of a job. failed must live until the job is done. */
+ImgstatInput failed_input_source(FailedInput *failed);
+
+#endif
