@@ -323,15 +323,7 @@ bool inputs_next_one(InputStream *stream, Input *out)
 
 static void add(InputList *list, const Input *input)
 {
-    if (list->n == list->capacity) {
-        const size_t capacity = list->capacity > 0 ? 2 * list->capacity : 16;
-        Input *const items = text_alloc(capacity * sizeof *items);
-        if (list->n > 0)
-            memcpy(items, list->items, list->n * sizeof *items);
-        free(list->items);
-        list->items = items;
-        list->capacity = capacity;
-    }
+    list->items = text_room(list->items, list->n, &list->capacity, sizeof *list->items);
     list->items[list->n++] = *input;
 }
 

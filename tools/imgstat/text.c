@@ -31,6 +31,17 @@ void *text_alloc(size_t bytes)
     return memory;
 }
 
+void *text_room(void *items, size_t n, size_t *capacity, size_t bytes)
+{
+    if (n < *capacity)
+        return items;
+    *capacity = n > 0 ? 2 * n : 16;
+    void *const larger = reallocarray(items, *capacity, bytes);
+    if (larger == NULL)
+        text_no_memory();
+    return larger;
+}
+
 char *text_copy(const char *text)
 {
     const size_t bytes = strlen(text) + 1;

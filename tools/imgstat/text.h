@@ -14,6 +14,9 @@ _Noreturn void text_no_memory(void);
 void text_use_stderr(int fd);
 /* malloc, or text_no_memory: the program holds too little to recover from that. */
 void *text_alloc(size_t bytes);
+/* An array of n items with room for one more: the same, or a larger one that takes its place.
+ * *capacity and `bytes`: how many items it has room for, and the size of one. */
+void *text_room(void *items, size_t n, size_t *capacity, size_t bytes);
 /* A copy of a text, to be freed. */
 char *text_copy(const char *text);
 

@@ -76,15 +76,8 @@ static int compare(const void *a, const void *b)
 
 static void add_failed(Together *together, const ImgstatJob *job, const ImgstatDone *done)
 {
-    if (together->n_failed == together->capacity) {
-        const size_t capacity = together->capacity > 0 ? 2 * together->capacity : 16;
-        Failed *const larger = text_alloc(capacity * sizeof *larger);
-        if (together->n_failed > 0)
-            memcpy(larger, together->failed, together->n_failed * sizeof *larger);
-        free(together->failed);
-        together->failed = larger;
-        together->capacity = capacity;
-    }
+    together->failed = text_room(together->failed, together->n_failed, &together->capacity,
+                                 sizeof *together->failed);
     char *const name = text_display(job->input);
     together->failed[together->n_failed++] = (Failed){
         .path = text_copy(job->input),

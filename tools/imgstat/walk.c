@@ -234,15 +234,7 @@ typedef struct Links {
 
 static void keep_link(Links *links, char *path)
 {
-    if (links->n == links->capacity) {
-        const size_t capacity = links->capacity > 0 ? 2 * links->capacity : 16;
-        char **const paths = text_alloc(capacity * sizeof *paths);
-        if (links->n > 0)
-            memcpy(paths, links->paths, links->n * sizeof *paths);
-        free(links->paths);
-        links->paths = paths;
-        links->capacity = capacity;
-    }
+    links->paths = text_room(links->paths, links->n, &links->capacity, sizeof *links->paths);
     links->paths[links->n++] = path;
 }
 
@@ -293,15 +285,7 @@ static void plan(Walk *walk, const char *path, const struct stat *info)
 static void descend(Walk *walk, const char *path, char **problem)
 {
     *problem = NULL;
-    if (walk->n_levels == walk->capacity) {
-        const size_t capacity = walk->capacity > 0 ? 2 * walk->capacity : 8;
-        Level *const levels = text_alloc(capacity * sizeof *levels);
-        if (walk->n_levels > 0)
-            memcpy(levels, walk->levels, walk->n_levels * sizeof *levels);
-        free(walk->levels);
-        walk->levels = levels;
-        walk->capacity = capacity;
-    }
+    walk->levels = text_room(walk->levels, walk->n_levels, &walk->capacity, sizeof *walk->levels);
     if (read_level(path, false, &walk->levels[walk->n_levels]))
         walk->n_levels++;
     else
