@@ -29,9 +29,11 @@ typedef struct Work {
 } Work;
 
 /* An archive is several inputs where it has several members. */
-static bool find_several(const Options *o)
+static bool find_several(const ShardSet *set)
 {
-    InputStream *const inputs = inputs_open(o, (InputPart){0}, false);
+    if (set->inputs > 1)
+        return true;
+    InputStream *const inputs = inputs_open(set->options, (InputPart){0}, false);
     size_t n = 0;
     for (Input input; n < 2 && inputs_next_one(inputs, &input); n++)
         input_release(&input);
@@ -106,7 +108,7 @@ static void print_sum(const ShardCommand *command, const PartRun *sum)
 static void run_all(const ShardSet *set, const ShardCommand *command)
 {
     const Options *const o = set->options;
-    const Work own = {.command = command, .several = find_several(o)};
+    const Work own = {.command = command, .several = find_several(set)};
     const ShardWork work = work_of(o, &own);
     PartRun sum = {.options = o};
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
@@ -198,11 +200,9 @@ static FILE *do_shard(Member *member, uint32_t shard)
     ImgstatDataset *one = NULL;
     if (is_merged(o) && imgstat_dataset_create(&one, NULL) != IMGSTAT_OK)
         text_no_memory();
-    InputStream *const inputs = shard_inputs(set, shard);
-    const bool good =
-        kept_text_make(member->work.command, set, shard, member->work.several, inputs, one, kept) &&
-        (one == NULL || add_shard(member, one, shard));
-    inputs_close(inputs);
+    const bool good = kept_text_make(member->work.command, set, shard, member->work.several,
+                                     shard_inputs(set, shard), one, kept) &&
+                      (one == NULL || add_shard(member, one, shard));
     imgstat_dataset_destroy(one);
     if (good)
         return kept;
@@ -315,7 +315,7 @@ static void run_in_team(const Options *o, const ShardCommand *command)
         shard_team->start(shard_team->context);
     if (prepare(set, command)) {
         Member member = {.set = set,
-                         .work = {.command = command, .several = find_several(o)},
+                         .work = {.command = command, .several = find_several(set)},
                          .done = text_alloc(set->n + 1),
                          .sum = {.options = o}};
         memset(member.done, false, set->n + 1);
