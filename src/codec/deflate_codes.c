@@ -13,7 +13,8 @@ enum {
     MOST_DISTANCES = 30,
     END_OF_BLOCK = 256,
     N_LENGTHS = 19, /* symbols of the code of code lengths */
-    LENGTH_BITS = 7
+    LENGTH_BITS = 7,
+    JOIN_SHARE = 16 /* of 32: else joining takes longer than it saves */
 };
 
 /* ---- What symbols mean ---- */
@@ -33,7 +34,7 @@ static const uint16_t distance_base[] = {
 static uint32_t literal_entry(unsigned symbol, unsigned bits)
 {
     if (symbol < END_OF_BLOCK)
-        return symbol << 16 | ENTRY_LITERAL | bits;
+        return symbol << 8 | ENTRY_LITERAL | bits;
     if (symbol == END_OF_BLOCK)
         return ENTRY_SPECIAL | ENTRY_END | bits;
     const unsigned i = symbol - END_OF_BLOCK - 1;
@@ -134,6 +135,40 @@ static bool make_table(const uint8_t *lengths, unsigned n, unsigned count[MAX_BI
     return true;
 }
 
+/* Returns which share of all bits, in 32nds, begin a literal of at most 5 bits. */
+static unsigned short_share(const uint8_t *lengths)
+{
+    unsigned share = 0;
+    for (unsigned i = 0; i < END_OF_BLOCK; i++)
+        share += lengths[i] > 0 ? 32u >> lengths[i] : 0;
+    return share;
+}
+
+/* Returns whether an entry is one literal, of at most `bits` bits. */
+static bool is_short_literal(uint32_t entry, unsigned bits)
+{
+    return (entry & ENTRY_LITERALS) && (entry & ENTRY_COUNT) <= bits;
+}
+
+/* Joins up to three literals whose codes the first table's bits hold. Entries at lower places are
+ * not joined yet. */
+static void join_literals(uint32_t *table)
+{
+    for (unsigned i = 1u << LITERAL_BITS; i-- > 0;) {
+        uint32_t joined = table[i];
+        if (!(joined & ENTRY_LITERALS))
+            continue;
+        for (unsigned k = 1; k < 3; k++) {
+            const unsigned bits = joined & ENTRY_COUNT;
+            const uint32_t next = table[i >> bits];
+            if (!is_short_literal(next, LITERAL_BITS - bits))
+                break;
+            joined += (next & 0xFF00) << 8 * k | ENTRY_LITERAL | (next & ENTRY_COUNT);
+        }
+        table[i] = joined;
+    }
+}
+
 /* Returns whether these are the lengths of no distance, or of one: the code has one bit. */
 static bool few_distances(const unsigned count[MAX_BITS + 1], unsigned n)
 {
@@ -157,6 +192,8 @@ static bool make_codes(const uint8_t *lengths, unsigned n_literals, unsigned n_d
     if (!make_table(lengths, n_literals, literals, literal_entry, LITERAL_BITS, codes->literal,
                     LITERAL_ROOM))
         return false;
+    if (short_share(lengths) >= JOIN_SHARE)
+        join_literals(codes->literal);
     if (!few)
         return make_table(second, n_distances, distances, distance_entry, DISTANCE_BITS,
                           codes->distance, DISTANCE_ROOM);

@@ -16,13 +16,13 @@ enum {
 
 /* An entry of a table. Bits 0 to 5 count the bits that it takes from the stream, extra bits of a
  * length or distance included.
- *   literal   ENTRY_LITERAL, the value in bits 16 to 23
+ *   literals  one to three: their number in bits 6 and 7, values from bit 8 on
  *   length    bits of the code in bits 8 to 12, base in bits 16 to 24
  *   distance  bits of the code in bits 8 to 12, base in bits 16 to 30
  *   table     ENTRY_SPECIAL; bits of its index in bits 8 to 11 (not 0), place in bits 12 to 23
  *   end       ENTRY_SPECIAL, ENTRY_END
  *   no code   ENTRY_SPECIAL alone */
-enum { ENTRY_COUNT = 63, ENTRY_LITERAL = 1 << 6, ENTRY_END = 1 << 30 };
+enum { ENTRY_COUNT = 63, ENTRY_LITERAL = 1 << 6, ENTRY_LITERALS = 3 << 6, ENTRY_END = 1 << 30 };
 static const uint32_t ENTRY_SPECIAL = UINT32_C(1) << 31;
 
 typedef struct DeflateCodes {

@@ -15,7 +15,7 @@ enum {
 /* Whether an entry leads to a second table. */
 FORCE_INLINE bool has_table(uint32_t entry)
 {
-    return (entry & ENTRY_SPECIAL) && (entry & 0xF00);
+    return (entry & (ENTRY_SPECIAL | ENTRY_LITERALS)) == ENTRY_SPECIAL && (entry & 0xF00);
 }
 
 FORCE_INLINE size_t second_place(uint32_t entry, uint64_t bits)
@@ -82,11 +82,16 @@ static DecodeStop read_head(DeflateDecoder *decoder)
         (n) -= (entry);                    \
     } while (0)
 
-#define SYMBOL  uint8_t
-#define NAME(x) x##_bytes
+#define SYMBOL             uint8_t
+#define STORE              uint32_t
+#define LITERALS_OF(entry) ((entry) >> 8)
+#define NAME(x)            x##_bytes
 #include "codec/deflate_symbols.h"
 
-#define SYMBOL  uint16_t
+#define SYMBOL uint16_t
+#define STORE  uint64_t
+#define LITERALS_OF(entry) \
+    (((entry) >> 8 & 0xFF) | ((entry)&0xFF0000) | (uint64_t)((entry) >> 24) << 32)
 #define NAME(x) x##_words
 #include "codec/deflate_symbols.h"
 

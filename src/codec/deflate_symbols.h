@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* deflate_symbols.h: decodes the symbols of a block to bytes or to words. Before each inclusion
- * SYMBOL is the type of both, and NAME(x) the name of a function for it. */
+ * SYMBOL is the type of both, STORE of four of them, LITERALS_OF(entry) their values, and NAME(x)
+ * the name of a function for them. */
+
+/* Writes the literals of an entry, and one symbol more. Returns where the next symbol goes. */
+FORCE_INLINE SYMBOL *NAME(put_literals)(SYMBOL *out, uint32_t entry)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const STORE values = LITERALS_OF(entry);
+    memcpy(out, &values, sizeof values);
+#else
+    for (unsigned i = 0; i < 3; i++)
+        out[i] = (uint8_t)(entry >> (8 * i + 8));
+#endif
+    return out + (entry >> 6 & 3);
+}
 
 /* Copies `length` symbols from `distance` symbols before, in steps of 8 bytes: up to 16 bytes more
  * than that are written. */
@@ -46,16 +60,16 @@ static DecodeStop NAME(decode_one)(BitReader *reader, const DeflateCodes *codes,
         return DECODE_INPUT;
     const uint64_t bits = r.bits;
     bit_reader_drop(&r, taken);
+    if (entry & ENTRY_LITERALS) {
+        *out = NAME(put_literals)(*out, entry);
+        *reader = r;
+        return DECODE_ROOM;
+    }
     if (entry & ENTRY_SPECIAL) {
         if (!(entry & ENTRY_END))
             return r.n + taken < MOST_CODE ? DECODE_INPUT : DECODE_WRONG;
         *reader = r;
         return DECODE_BLOCK;
-    }
-    if (entry & ENTRY_LITERAL) {
-        *(*out)++ = (uint8_t)(entry >> 16);
-        *reader = r;
-        return DECODE_ROOM;
     }
     const size_t length = entry_value(entry, bits);
     bit_reader_fill(&r);
@@ -106,16 +120,16 @@ static DecodeStop NAME(decode_coded)(DeflateDecoder *decoder, const SYMBOL *star
         uint32_t entry = literals[bits & LITERAL_MASK];
         while (at <= at_most && out <= out_most) {
             TAKE_ENTRY(bits, n, entry, before);
-            if (entry & ENTRY_LITERAL) {
-                *out++ = (uint8_t)(entry >> 16);
+            if (entry & ENTRY_LITERALS) {
+                out = NAME(put_literals)(out, entry);
                 entry = literals[bits & LITERAL_MASK];
                 TAKE_ENTRY(bits, n, entry, before);
-                if (entry & ENTRY_LITERAL) {
-                    *out++ = (uint8_t)(entry >> 16);
+                if (entry & ENTRY_LITERALS) {
+                    out = NAME(put_literals)(out, entry);
                     entry = literals[bits & LITERAL_MASK];
                     TAKE_ENTRY(bits, n, entry, before);
-                    if (entry & ENTRY_LITERAL) {
-                        *out++ = (uint8_t)(entry >> 16);
+                    if (entry & ENTRY_LITERALS) {
+                        out = NAME(put_literals)(out, entry);
                         entry = literals[bits & LITERAL_MASK];
                         REFILL(bits, n, at);
                         continue;
@@ -126,8 +140,8 @@ static DecodeStop NAME(decode_coded)(DeflateDecoder *decoder, const SYMBOL *star
                 if (has_table(entry)) {
                     entry = literals[second_place(entry, bits)];
                     TAKE_ENTRY(bits, n, entry, before);
-                    if (entry & ENTRY_LITERAL) {
-                        *out++ = (uint8_t)(entry >> 16);
+                    if (entry & ENTRY_LITERALS) {
+                        out = NAME(put_literals)(out, entry);
                         REFILL(bits, n, at);
                         entry = literals[bits & LITERAL_MASK];
                         continue;
@@ -223,4 +237,6 @@ static DecodeStop NAME(decode)(DeflateDecoder *decoder, const SYMBOL *start, SYM
 }
 
 #undef SYMBOL
+#undef STORE
+#undef LITERALS_OF
 #undef NAME
