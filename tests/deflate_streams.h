@@ -19,14 +19,30 @@ static inline void stream_content(uint8_t *to, size_t n, unsigned kind, uint64_t
     for (size_t i = 0; i < n; i++) {
         const uint64_t r = splitmix64(state);
         switch (kind % STREAM_CONTENTS) {
-        case 0: to[i] = (uint8_t)r; break;
-        case 1: to[i] = (uint8_t)((r & 7) + (r >> 3 & 7) + (r >> 6 & 3) - 8); break;
-        case 2: to[i] = (uint8_t)(i / 7 + (r & 1)); break;
-        case 3: to[i] = i > 0 && r % 64 ? to[i - 1] : (uint8_t)(r >> 8); break;
-        case 4: to[i] = i >= 5000 && r % 16 ? to[i - 5000] : (uint8_t)(r >> 8); break;
-        case 5: to[i] = 77; break;
-        case 6: to[i] = (uint8_t)__builtin_ctzll(r | 1ull << 40) * 3; break;
-        default: to[i] = (uint8_t)(r & 15); break;
+        case 0:
+            to[i] = (uint8_t)r;
+            break;
+        case 1:
+            to[i] = (uint8_t)((r & 7) + (r >> 3 & 7) + (r >> 6 & 3) - 8);
+            break;
+        case 2:
+            to[i] = (uint8_t)(i / 7 + (r & 1));
+            break;
+        case 3:
+            to[i] = i > 0 && r % 64 ? to[i - 1] : (uint8_t)(r >> 8);
+            break;
+        case 4:
+            to[i] = i >= 5000 && r % 16 ? to[i - 5000] : (uint8_t)(r >> 8);
+            break;
+        case 5:
+            to[i] = 77;
+            break;
+        case 6:
+            to[i] = (uint8_t)__builtin_ctzll(r | 1ull << 40) * 3;
+            break;
+        default:
+            to[i] = (uint8_t)(r & 15);
+            break;
         }
     }
 }
@@ -49,8 +65,8 @@ static inline size_t stream_deflate(const uint8_t *from, size_t n, StreamKind ki
     z_stream z = {0};
     const size_t room = n + n / 8 + 64 * (n / STREAM_FLUSH_BYTES + 16);
     *out = (uint8_t *)malloc(room);
-    if (!*out || deflateInit2(&z, kind.level, Z_DEFLATED, -kind.window, kind.memory,
-                              kind.strategy) != Z_OK)
+    if (!*out ||
+        deflateInit2(&z, kind.level, Z_DEFLATED, -kind.window, kind.memory, kind.strategy) != Z_OK)
         abort();
     z.next_out = *out;
     z.avail_out = (uInt)room;
@@ -78,11 +94,20 @@ static inline size_t stream_damage(uint8_t *stream, size_t n, uint64_t *state)
     if (n == 0)
         return 0;
     switch (r % 6) {
-    case 0: stream[at] ^= (uint8_t)(1u << (r >> 8 & 7)); return n;
-    case 1: stream[at % (n < 80 ? n : 80)] ^= (uint8_t)(1u << (r >> 8 & 7)); return n;
-    case 2: stream[at] = (uint8_t)(r >> 8); return n;
-    case 3: return at;
-    case 4: memmove(stream + at, stream + at + 1, n - at - 1); return n - 1;
+    case 0:
+        stream[at] ^= (uint8_t)(1u << (r >> 8 & 7));
+        return n;
+    case 1:
+        stream[at % (n < 80 ? n : 80)] ^= (uint8_t)(1u << (r >> 8 & 7));
+        return n;
+    case 2:
+        stream[at] = (uint8_t)(r >> 8);
+        return n;
+    case 3:
+        return at;
+    case 4:
+        memmove(stream + at, stream + at + 1, n - at - 1);
+        return n - 1;
     default:
         for (size_t i = at; i < n && i < at + 8; i++)
             stream[i] = (uint8_t)splitmix64(state);

@@ -7,12 +7,12 @@
 
 enum {
     CODE_BITS_MOST = 15,
-    LITERALS = 288,     /* symbols of literals and lengths; the last two never occur */
-    DISTANCES = 32,     /* likewise */
-    LITERAL_BITS = 11,  /* of the tables: longer codes, one symbol in 50 of a photograph, are */
-    DISTANCE_BITS = 9,  /* compared with the first code of each length */
-    PRECODE_BITS = 7,   /* all codes of code lengths are that short */
-    ENTRY_BITS = 4      /* an entry is symbol << ENTRY_BITS | bits of its code; 0: none */
+    LITERALS = 288,    /* symbols of literals and lengths; the last two never occur */
+    DISTANCES = 32,    /* likewise */
+    LITERAL_BITS = 11, /* of the tables: longer codes, one symbol in 50 of a photograph, are */
+    DISTANCE_BITS = 9, /* compared with the first code of each length */
+    PRECODE_BITS = 7,  /* all codes of code lengths are that short */
+    ENTRY_BITS = 4     /* an entry is symbol << ENTRY_BITS | bits of its code; 0: none */
 };
 
 /* A canonical code: its symbols ordered by code, and the first code of each length. */

@@ -18,14 +18,14 @@
 #include "codec/huffman_lanes.h"
 
 enum {
-    SPAN_BITS = 160,    /* an odd number of words: lanes in step are in different banks */
-    SPAN_TOKENS = 56,   /* a lane with more ends its span early */
-    SPAN_ROUNDS = 6,    /* how often lanes decode again before those that are right count */
-    TOKEN_BITS = 48,    /* the longest: 15 + 5 of a length, 15 + 13 of a distance */
+    SPAN_BITS = 160,  /* an odd number of words: lanes in step are in different banks */
+    SPAN_TOKENS = 56, /* a lane with more ends its span early */
+    SPAN_ROUNDS = 6,  /* how often lanes decode again before those that are right count */
+    TOKEN_BITS = 48,  /* the longest: 15 + 5 of a length, 15 + 13 of a distance */
     WINDOW_WORDS = (LANES * SPAN_BITS + 31 + TOKEN_BITS + 32) / 32 + 3,
     PRECODES = 19,
-    SHORT_MATCH = 10,        /* bytes of a match that one lane copies */
-    INFLATE_BYTES_MOST = 1 << 28,          /* of a stream: its bits are counted in 32 bits */
+    SHORT_MATCH = 10,             /* bytes of a match that one lane copies */
+    INFLATE_BYTES_MOST = 1 << 28, /* of a stream: its bits are counted in 32 bits */
     INFLATE_OUTPUT_MOST = 0x7FFFFFFF
 };
 

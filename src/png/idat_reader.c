@@ -296,23 +296,23 @@ static bool is_passed_over(const uint8_t *type)
     return false;
 }
 
-static bool tail_is_usual(const PngStream *stream)
+bool png_tail_is_usual(const Source *source, uint64_t at, uint8_t *buffer, size_t room)
 {
-    uint8_t head[8], *const bytes = stream->input;
+    uint8_t head[8];
     size_t got = 0;
-    for (uint64_t at = stream->behind;;) {
-        if (source_read(stream->source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
+    for (;;) {
+        if (source_read(source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
             got < sizeof head)
             return false;
         const uint32_t length = png_get32(head);
         const bool is_end = memcmp(head + 4, "IEND", 4) == 0;
-        if (length > READ_BYTES - 4 || (is_end ? length != 0 : !is_passed_over(head + 4)))
+        if (length > room - 4 || (is_end ? length != 0 : !is_passed_over(head + 4)))
             return false;
-        if (source_read(stream->source, at + 8, bytes, length + 4, &got, NULL) != IMGSTAT_OK ||
+        if (source_read(source, at + 8, buffer, length + 4, &got, NULL) != IMGSTAT_OK ||
             got < (size_t)length + 4)
             return false;
-        const uint32_t crc = inflate_crc(inflate_crc(0, head + 4, 4), bytes, length);
-        if (crc != png_get32(bytes + length))
+        const uint32_t crc = inflate_crc(inflate_crc(0, head + 4, 4), buffer, length);
+        if (crc != png_get32(buffer + length))
             return false;
         if (is_end)
             return true;
@@ -329,5 +329,5 @@ bool png_stream_ends_well(PngStream *stream)
         pthread_mutex_unlock(&stream->lock);
     }
     return !stream->failed && stream->rows_left == 0 && inflate_end(stream) &&
-           tail_is_usual(stream);
+           png_tail_is_usual(stream->source, stream->behind, stream->input, READ_BYTES);
 }

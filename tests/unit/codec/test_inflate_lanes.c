@@ -50,7 +50,8 @@ Test(inflate_lanes, all_kinds_of_streams)
             stream_content(content, sizes[i], kind, &state);
             for (unsigned k = 0; k < kinds; k++) {
                 uint8_t *stream;
-                const size_t bytes = stream_deflate(content, sizes[i], stream_kind(&state), &stream);
+                const size_t bytes =
+                    stream_deflate(content, sizes[i], stream_kind(&state), &stream);
                 check(stream, bytes, sizes[i]);
                 free(stream);
             }
