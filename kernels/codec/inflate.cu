@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-static_assert(sizeof(InflateLanes) <= 16 << 10, "14 warps an SM at least");
+static_assert(sizeof(InflateLanes) <= 19 << 10, "11 warps an SM at least");
 
 /*
  * inflate_streams: decompresses deflate streams.
