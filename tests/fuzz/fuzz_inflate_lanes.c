@@ -3,7 +3,7 @@
  * verdict and bytes. The first bytes say how much output there should be. */
 #include "codec/inflate_lanes.h"
 
-#include "deflate_streams.h"
+#include "../deflate_streams.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
