@@ -32,8 +32,11 @@ struct ImgstatDataset {
     bool sorted; /* entries ascend */
     uint64_t files;
     Digest names;
+    uint64_t failed;          /* files */
     ImgstatFailure *failures; /* n_failures of them; each with its texts is one block at name */
     size_t n_failures, failures_capacity;
+    size_t failures_most;  /* that are listed in the end: twice as many may wait to be sorted */
+    uint64_t all_failures; /* listed or not */
     bool failures_sorted;
     uint16_t version[3];
     ShardsDone shards;
@@ -46,8 +49,8 @@ struct ImgstatDataset {
 
 /* ---- Filling: threads may call these at once ---- */
 
-/* Counts a file that is to be measured, whatever becomes of it. state: NULL if that is unknown. */
-void dataset_add_file(ImgstatDataset *dataset, const char *name, const Digest *state);
+/* Counts a file that is to be measured. failed: it has failures. state: NULL if that is unknown. */
+void dataset_add_file(ImgstatDataset *dataset, const char *name, bool failed, const Digest *state);
 
 /* Adds a record to those of its kind in a group (NULL: ""). It is taken over whatever happens;
  * what was computed of it is dropped. Threads that add to one record wait for each other only while
@@ -87,7 +90,7 @@ ImgstatRecord *dataset_detach_record(ImgstatDataset *dataset);
 /* Orders failures by name, code and message. */
 int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y);
 
-/* Makes entries and failures ascend. */
+/* Makes entries and failures ascend, and drops the failures behind those that are listed. */
 void dataset_sort(ImgstatDataset *dataset);
 
 #endif
