@@ -15,12 +15,9 @@ enum {
     ENTRY_BITS = 4     /* an entry is symbol << ENTRY_BITS | bits of its code; 0: none */
 };
 
-/* A canonical code: its symbols ordered by code, and for each length the first code; the number of
- * the first code's symbol, minus that code; and the first 15 bits that no code up to that length
- * begins. */
+/* A canonical code: its symbols ordered by code, and the first code of each length. */
 typedef struct HuffmanCode {
-    uint16_t count[CODE_BITS_MOST + 1], first[CODE_BITS_MOST + 1], bias[CODE_BITS_MOST + 1],
-        limit[CODE_BITS_MOST + 1];
+    uint16_t first[CODE_BITS_MOST + 1], count[CODE_BITS_MOST + 1], offset[CODE_BITS_MOST + 1];
 } HuffmanCode;
 
 /* Each lane counts the symbols of one length, and puts them in order. */
@@ -44,8 +41,7 @@ LANES_INLINE void huffman_sort(HuffmanCode *code, uint16_t *symbols, const uint8
             at += code->count[l];
         }
         code->first[lane] = (uint16_t)first;
-        code->bias[lane] = (uint16_t)(at - first);
-        code->limit[lane] = (uint16_t)((first + code->count[lane]) << (CODE_BITS_MOST - lane));
+        code->offset[lane] = (uint16_t)at;
         for (unsigned i = 0; i < n; i++)
             if (lengths[i] == lane)
                 symbols[at++] = (uint16_t)i;
@@ -85,9 +81,8 @@ LANES_INLINE void huffman_table(const HuffmanCode *code, const uint16_t *symbols
         lanes_meet(); /* what is replaced below has been read */
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
             for (unsigned i = lane; i < count; i += LANES) {
-                const uint32_t own = code->first[l] + i;
-                table[lanes_reversed(own) >> (32 - l)] =
-                    (uint16_t)(symbols[(uint16_t)(own + code->bias[l])] << ENTRY_BITS | l);
+                const uint32_t reversed = lanes_reversed(code->first[l] + i) >> (32 - l);
+                table[reversed] = (uint16_t)(symbols[code->offset[l] + i] << ENTRY_BITS | l);
             }
         lanes_meet(); /* the table for codes of l bits is there */
     }
@@ -101,14 +96,13 @@ LANES_INLINE unsigned huffman_entry(const HuffmanCode *code, const uint16_t *sym
     const unsigned entry = table[bits & ((1u << table_bits) - 1)];
     if (entry)
         return entry;
-    const uint32_t reversed = lanes_reversed(bits) >> (32 - CODE_BITS_MOST);
-    unsigned length = table_bits + 1;
-    for (unsigned l = table_bits + 1; l <= CODE_BITS_MOST; l++)
-        length += reversed >= code->limit[l];
-    if (length > CODE_BITS_MOST)
-        return 0;
-    const unsigned i = (uint16_t)((reversed >> (CODE_BITS_MOST - length)) + code->bias[length]);
-    return (unsigned)symbols[i] << ENTRY_BITS | length;
+    const uint32_t reversed = lanes_reversed(bits);
+    for (unsigned l = table_bits + 1; l <= CODE_BITS_MOST; l++) {
+        const uint32_t i = (reversed >> (32 - l)) - code->first[l];
+        if (i < code->count[l])
+            return (unsigned)symbols[code->offset[l] + i] << ENTRY_BITS | l;
+    }
+    return 0;
 }
 
 #endif

@@ -18,14 +18,14 @@
 #include "codec/huffman_lanes.h"
 
 enum {
-    SPAN_BITS = 160,    /* an odd number of words: lanes in step are in different banks */
-    SPAN_TOKENS = 56,   /* a lane with more ends its span early */
-    SPAN_ROUNDS = 6,    /* how often lanes decode again before those that are right count */
-    STAGE_BYTES = 4096, /* of output of a window; more goes straight to its place */
-    TOKEN_BITS = 48,    /* the longest: 15 + 5 of a length, 15 + 13 of a distance */
+    SPAN_BITS = 160,  /* an odd number of words: lanes in step are in different banks */
+    SPAN_TOKENS = 56, /* a lane with more ends its span early */
+    SPAN_ROUNDS = 6,  /* how often lanes decode again before those that are right count */
+    TOKEN_BITS = 48,  /* the longest: 15 + 5 of a length, 15 + 13 of a distance */
     WINDOW_WORDS = (LANES * SPAN_BITS + 31 + TOKEN_BITS + 32) / 32 + 3,
     PRECODES = 19,
-    SHORT_MATCH = 16,             /* bytes of a match that one lane copies */
+    GAP_MOST = 400,               /* before a short match: what follows fits MATCH_GAP */
+    SHORT_MATCH = 10,             /* bytes of a match that one lane copies */
     INFLATE_BYTES_MOST = 1 << 28, /* of a stream: its bits are counted in 32 bits */
     INFLATE_OUTPUT_MOST = 0x7FFFFFFF
 };
@@ -33,8 +33,7 @@ enum {
 /* A token is a byte; or a match, whose distance - 1 and length - 3 are below: then the token
  * has the number of bytes between it and the match before. */
 enum { MATCH_LENGTH = 15, MATCH_GAP = 23, MATCH_FIELDS = (1 << MATCH_GAP) - 1 };
-#define MATCH    0x80000000u
-#define NO_MATCH UINT32_MAX
+#define MATCH 0x80000000u
 
 typedef enum InflateVerdict {
     INFLATE_RIGHT,        /* the stream ends with its input, and fills the output */
@@ -61,14 +60,11 @@ typedef struct InflateLanes {
     uint32_t token[SPAN_TOKENS][LANES];
     uint32_t start[LANES], end[LANES]; /* bits after the start of the window */
     uint32_t bytes[LANES];             /* of the tokens */
-    uint32_t sources[LANES];           /* lanes that write the source of the next match */
     uint8_t tokens[LANES], matches[LANES], state[LANES], flag[LANES];
-    uint8_t next[LANES]; /* match; `start` is its place then, and `end` that behind the last */
     HuffmanCode literal_code, distance_code;
     uint16_t literal_table[1 << LITERAL_BITS], distance_table[1 << DISTANCE_BITS];
     uint16_t literal_symbols[LITERALS], distance_symbols[DISTANCES];
     uint8_t lengths[LITERALS + DISTANCES];
-    uint8_t stage[STAGE_BYTES];
 } InflateLanes;
 
 /* Where the stream is: the same in all lanes. */
@@ -108,45 +104,14 @@ LANES_INLINE uint32_t inflate_take(InflateLanes *s, const InflateCall *c, Inflat
 
 /* ---- Symbols ---- */
 
-/* Three words of the window from `first` on: the next two hold what is decoded, the third is on its
- * way. */
-typedef struct InflateReader {
-    uint32_t first, low, high, next;
-} InflateReader;
-
-LANES_INLINE InflateReader inflate_reader(const InflateLanes *s, uint32_t at)
-{
-    const uint32_t first = at / 32;
-    const InflateReader r = {first, s->window[first], s->window[first + 1], s->window[first + 2]};
-    return r;
-}
-
-/* Returns 32 bits from bit `at` of the window on, which is less than 64 bits behind the reader. */
-LANES_INLINE uint32_t inflate_ahead(const InflateReader *r, uint32_t at)
-{
-    const bool later = at / 32 != r->first;
-    return lanes_shifted(later ? r->high : r->low, later ? r->next : r->high, at % 32);
-}
-
-/* Moves the reader to a place that is less than 96 bits behind it. */
-LANES_INLINE void inflate_advance(const InflateLanes *s, InflateReader *r, uint32_t at)
-{
-    while (r->first < at / 32) {
-        r->low = r->high;
-        r->high = r->next;
-        r->next = s->window[++r->first + 2];
-    }
-}
-
 /* Decodes a lane's tokens from its start to the first that begins at `until` or behind. limit: the
  * end of the stream. All in bits of the window. */
 LANES_INLINE void inflate_span(InflateLanes *s, unsigned lane, uint32_t until, uint32_t limit)
 {
     uint32_t at = s->start[lane], bytes = 0;
     unsigned n = 0, state = SPAN_ON;
-    InflateReader reader = inflate_reader(s, at);
     while (at < until && n < SPAN_TOKENS) {
-        uint32_t bits = inflate_ahead(&reader, at);
+        uint32_t bits = inflate_bits(s, at);
         unsigned entry = huffman_entry(&s->literal_code, s->literal_symbols, s->literal_table,
                                        LITERAL_BITS, bits);
         unsigned used = entry & ((1u << ENTRY_BITS) - 1);
@@ -158,7 +123,7 @@ LANES_INLINE void inflate_span(InflateLanes *s, unsigned lane, uint32_t until, u
             length = k < 8 ? k : k == 28 ? 255 : (4 + k % 4) << more;
             length += bits >> used & ((1u << more) - 1);
             at += used + more;
-            bits = inflate_ahead(&reader, at);
+            bits = inflate_bits(s, at);
             entry = huffman_entry(&s->distance_code, s->distance_symbols, s->distance_table,
                                   DISTANCE_BITS, bits);
             used = entry & ((1u << ENTRY_BITS) - 1);
@@ -181,7 +146,6 @@ LANES_INLINE void inflate_span(InflateLanes *s, unsigned lane, uint32_t until, u
         }
         s->token[n++][lane] = token;
         bytes += length;
-        inflate_advance(s, &reader, at);
     }
     s->end[lane] = at;
     s->bytes[lane] = bytes;
@@ -222,43 +186,17 @@ LANES_INLINE unsigned inflate_spans(InflateLanes *s, uint32_t first, uint32_t li
 
 /* ---- Output ---- */
 
-/* Output from place `staged` on is in the stage, which is nearer, until all of it is there. */
-LANES_INLINE uint8_t inflate_get(const InflateLanes *s, const InflateCall *c, uint32_t staged,
-                                 uint32_t at)
-{
-    return at >= staged ? s->stage[at - staged] : c->out[at];
-}
-
-LANES_INLINE void inflate_put(InflateLanes *s, const InflateCall *c, uint32_t staged, uint32_t at,
-                              uint8_t value)
-{
-    if (at >= staged)
-        s->stage[at - staged] = value;
-    else
-        c->out[at] = value;
-}
-
-/* Writes what is in the stage. */
-LANES_INLINE void inflate_flush(const InflateLanes *s, const InflateCall *c, uint32_t staged,
-                                uint32_t bytes)
-{
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        for (uint32_t i = lane; i < bytes; i += LANES)
-            c->out[staged + i] = s->stage[i];
-    lanes_meet(); /* the output is there */
-}
-
 /* Writes a lane's bytes, from place `to` of the output on, and makes a list of its matches of the
  * tokens. Returns false if a match begins before the output or its distance is too large. */
 LANES_INLINE bool inflate_literals(InflateLanes *s, const InflateCall *c, unsigned lane,
-                                   uint32_t to, uint32_t staged)
+                                   uint32_t to)
 {
     unsigned matches = 0, gap = 0;
     bool right = true;
     for (unsigned k = 0; k < s->tokens[lane]; k++) {
         const uint32_t token = s->token[k][lane];
         if (!(token & MATCH)) {
-            inflate_put(s, c, staged, to++, (uint8_t)token);
+            c->out[to++] = (uint8_t)token;
             gap++;
             continue;
         }
@@ -273,120 +211,53 @@ LANES_INLINE bool inflate_literals(InflateLanes *s, const InflateCall *c, unsign
     return right;
 }
 
-/* Where a match is, and where its source. */
-typedef struct InflateMatch {
-    uint32_t to, distance, length;
-} InflateMatch;
-
-/* Returns a lane's next match. */
-LANES_INLINE InflateMatch inflate_match(const InflateLanes *s, unsigned lane)
+/* Copies a lane's short matches whose source ends at `before` or earlier: what the tokens of no
+ * lane write. The list keeps the others. */
+LANES_INLINE void inflate_far(InflateLanes *s, const InflateCall *c, unsigned lane, uint32_t to,
+                              uint32_t before)
 {
-    const uint32_t token = s->token[s->next[lane]][lane], fields = token & MATCH_FIELDS;
-    const InflateMatch match = {s->end[lane] + (token >> MATCH_GAP),
-                                (fields & ((1u << MATCH_LENGTH) - 1)) + 1,
-                                (fields >> MATCH_LENGTH) + 3};
-    return match;
-}
-
-/* Notes where a lane's next match is, and which lanes before it write what may be its source. done:
- * the output before these tokens. */
-LANES_INLINE void inflate_note(InflateLanes *s, unsigned lane, uint32_t done)
-{
-    uint32_t sources = 0;
-    s->start[lane] = NO_MATCH;
-    if (s->next[lane] == s->matches[lane])
-        return;
-    const InflateMatch m = inflate_match(s, lane);
-    const uint32_t from = m.to - m.distance;
-    const uint32_t end = from + (m.length < m.distance ? m.length : m.distance);
-    if (end > done) /* byte j of a lane is its first */
-        for (unsigned j = 0; j + 1 < LANES; j++)
-            sources |= (uint32_t)(done + s->bytes[j] < end && done + s->bytes[j + 1] > from) << j;
-    s->start[lane] = m.to;
-    s->sources[lane] = sources & ((1u << lane) - 1);
-}
-
-/* Returns whether the source of a lane's next match is there. */
-LANES_INLINE bool inflate_ready(const InflateLanes *s, unsigned lane)
-{
-    if (s->start[lane] == NO_MATCH)
-        return false;
-    const InflateMatch m = inflate_match(s, lane);
-    const uint32_t end = m.to - m.distance + (m.length < m.distance ? m.length : m.distance);
-    bool ready = true;
-    for (uint32_t left = s->sources[lane]; left; left &= left - 1)
-        ready = ready && s->start[lanes_lowest(left)] >= end;
-    return ready;
-}
-
-/* Passes over a lane's next match. */
-LANES_INLINE void inflate_pass(InflateLanes *s, unsigned lane)
-{
-    const InflateMatch m = inflate_match(s, lane);
-    s->end[lane] = m.to + m.length;
-    s->next[lane]++;
-}
-
-/* Copies a lane's next match, which is short. */
-LANES_INLINE void inflate_copy(InflateLanes *s, const InflateCall *c, unsigned lane,
-                               uint32_t staged)
-{
-    uint8_t held[SHORT_MATCH]; /* all loads before the first store */
-    const InflateMatch m = inflate_match(s, lane);
-    const uint32_t from = m.to - m.distance;
-    uint32_t at = 0;
-    for (unsigned i = 0; i < SHORT_MATCH; i++) {
-        held[i] = i < m.length ? inflate_get(s, c, staged, from + at) : 0;
-        at = at + 1 == m.distance ? 0 : at + 1;
+    unsigned matches = 0;
+    uint32_t gap = 0;
+    for (unsigned k = 0; k < s->matches[lane]; k++) {
+        const uint32_t token = s->token[k][lane], fields = token & MATCH_FIELDS;
+        const uint32_t distance = (fields & ((1u << MATCH_LENGTH) - 1)) + 1;
+        const uint32_t length = (fields >> MATCH_LENGTH) + 3;
+        gap += token >> MATCH_GAP;
+        to += token >> MATCH_GAP;
+        const uint32_t from = to - distance;
+        if (length <= SHORT_MATCH && from + length <= before && gap <= GAP_MOST) {
+            uint8_t held[SHORT_MATCH]; /* all loads before the first store */
+            for (unsigned i = 0; i < SHORT_MATCH; i++)
+                held[i] = i < length ? c->out[from + i] : 0;
+            for (unsigned i = 0; i < SHORT_MATCH; i++)
+                if (i < length)
+                    c->out[to + i] = held[i];
+            gap += length;
+        } else {
+            s->token[matches++][lane] = gap << MATCH_GAP | fields;
+            gap = 0;
+        }
+        to += length;
     }
-    for (unsigned i = 0; i < SHORT_MATCH; i++)
-        if (i < m.length)
-            inflate_put(s, c, staged, m.to + i, held[i]);
+    s->matches[lane] = (uint8_t)matches;
 }
 
-/* Copies a match by all lanes. */
-LANES_INLINE void inflate_copy_long(InflateLanes *s, const InflateCall *c, InflateMatch m,
-                                    uint32_t staged)
+/* Copies the matches that are left of one lane, each by all lanes: in order, as one may be the
+ * source of the next. */
+LANES_INLINE void inflate_near(const InflateLanes *s, const InflateCall *c, unsigned of,
+                               uint32_t to)
 {
-    const uint32_t from = m.to - m.distance;
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        for (uint32_t i = lane; i < m.length; i += LANES)
-            inflate_put(s, c, staged, m.to + i,
-                        inflate_get(s, c, staged, from + (i < m.distance ? i : i % m.distance)));
-}
-
-/* Copies the matches of all lanes, each as soon as those before it have written its source: short
- * ones by their lanes at the same time, then long ones by all lanes. The first lane that has any
- * left waits for none, so that each round copies at least one. */
-LANES_INLINE void inflate_matches(InflateLanes *s, const InflateCall *c, uint32_t done,
-                                  uint32_t staged)
-{
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-        s->end[lane] = done + s->bytes[lane]; /* where what follows the match before begins */
-        s->next[lane] = 0;
-        inflate_note(s, lane, done);
-    }
-    for (;;) {
-        lanes_meet(); /* all lanes know their next matches, and those before are there */
+    for (unsigned k = 0; k < s->matches[of]; k++) {
+        const uint32_t token = s->token[k][of], fields = token & MATCH_FIELDS;
+        const uint32_t distance = (fields & ((1u << MATCH_LENGTH) - 1)) + 1;
+        const uint32_t length = (fields >> MATCH_LENGTH) + 3;
+        to += token >> MATCH_GAP;
+        const uint8_t *const from = c->out + to - distance;
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-            s->flag[lane] = inflate_ready(s, lane);
-        lanes_meet(); /* nobody looks at the matches of others any more */
-        const uint32_t ready = lanes_mask(s->flag);
-        if (ready == 0)
-            return;
-        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-            s->flag[lane] = s->flag[lane] && inflate_match(s, lane).length > SHORT_MATCH;
-        lanes_meet();
-        for (uint32_t left = lanes_mask(s->flag); left; left &= left - 1)
-            inflate_copy_long(s, c, inflate_match(s, lanes_lowest(left)), staged);
-        lanes_meet(); /* nobody looks at long matches any more */
-        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-            if (ready >> lane & 1) {
-                if (!s->flag[lane])
-                    inflate_copy(s, c, lane, staged);
-                inflate_pass(s, lane);
-                inflate_note(s, lane, done);
-            }
+            for (uint32_t i = lane; i < length; i += LANES)
+                c->out[to + i] = from[i < distance ? i : i % distance];
+        lanes_meet(); /* the match is there */
+        to += length;
     }
 }
 
@@ -401,15 +272,18 @@ LANES_INLINE InflateVerdict inflate_write(InflateLanes *s, const InflateCall *c,
     const uint32_t total = lanes_before(s->bytes);
     if (total > c->n_out - *done)
         return INFLATE_BAD_SIZE;
-    const uint32_t staged = total <= STAGE_BYTES ? *done : UINT32_MAX;
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        s->flag[lane] = !inflate_literals(s, c, lane, *done + s->bytes[lane], staged);
+        s->flag[lane] = !inflate_literals(s, c, lane, *done + s->bytes[lane]);
     lanes_meet(); /* the bytes are there */
     if (lanes_mask(s->flag))
         return INFLATE_BAD_DISTANCE;
-    inflate_matches(s, c, *done, staged);
-    if (staged == *done)
-        inflate_flush(s, c, staged, total);
+    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+        inflate_far(s, c, lane, *done + s->bytes[lane], *done);
+    lanes_meet(); /* so are short matches from before */
+    for (uint32_t left = lanes_mask(s->matches); left; left &= left - 1) {
+        const unsigned of = lanes_lowest(left);
+        inflate_near(s, c, of, *done + s->bytes[of]);
+    }
     *done += total;
     return INFLATE_RIGHT;
 }

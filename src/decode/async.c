@@ -216,7 +216,8 @@ static ImgstatResult list_files(ImgstatDecode *decode, const ImgstatEncoded *fil
         return error_memory(err, n * sizeof *decode->file, "a list of files");
     decode->n = n;
     for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(error_if_null(files[i].name && files[i].bytes, "imgstat_decode_create", err));
+        IMGSTAT_TRY(error_if_null(files[i].name && (files[i].bytes || files[i].n_bytes == 0),
+                                  "imgstat_decode_create", err));
         decode->file[i].from = files[i];
         decode->file[i].staged_at = decode->staged_bytes;
         decode->staged_bytes += padded(files[i].n_bytes, DEFLATED_ALIGN);

@@ -250,7 +250,7 @@ static void check_corpus(const char *folder)
         printf("no corpus\n");
     for (size_t i = 0; i < test.found.size(); i++) {
         Named file = {test.found[i], Bytes()};
-        FILE *const f = is_run(i, 10) ? fopen(file.name.c_str(), "rb") : NULL;
+        FILE *const f = is_run(i, 20) ? fopen(file.name.c_str(), "rb") : NULL;
         uint8_t buffer[1 << 16];
         for (size_t got; f && (got = fread(buffer, 1, sizeof buffer, f)) > 0;)
             file.bytes.insert(file.bytes.end(), buffer, buffer + got);
@@ -276,10 +276,10 @@ int main(void)
     fatal(cudaStreamCreateWithFlags(&test.stream, cudaStreamNonBlocking), "a stream");
     test.state = 7;
     check(std::vector<Named>());
-    check_generated(is_run(1, 2) ? 20000 : 1000);
+    check_generated(is_run(1, 2) ? 20000 : 400);
     printf("generated: %zu files, %zu by the device, %zu failed as they should\n", test.files,
            test.on_device, test.failed);
-    check_damaged_streams(is_run(1, 2) ? 3000 : 300);
+    check_damaged_streams(is_run(1, 2) ? 3000 : 100);
     const size_t before = test.files, by_device = test.on_device;
     check_corpus(getenv("IMGSTAT_CORPUS"));
     printf("corpus: %zu files, %zu by the device\n", test.files - before,
