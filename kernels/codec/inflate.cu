@@ -21,14 +21,14 @@ static_assert(sizeof(InflateLanes) <= 16 << 10, "14 warps an SM at least");
  *   Memory    reads the stream once, writes its output once, reads the sources of matches; 15 KiB
  *             of shared memory.
  *   Launch    <<<n, 32>>>.
- *   Requires  what InflateStream says; any bytes may be in the stream.
+ *   Requires  what DeflatedStream says; any bytes may be in the stream.
  *   Result    the output and the verdict of zlib on the stream.
  */
 static __global__ void __launch_bounds__(LANES)
-    inflate_streams(const InflateStream *streams, uint32_t *verdict)
+    inflate_streams(const DeflatedStream *streams, uint32_t *verdict)
 {
     __shared__ InflateLanes lanes;
-    const InflateStream s = streams[blockIdx.x];
+    const DeflatedStream s = streams[blockIdx.x];
     const InflateCall call = {s.in, s.n_in, s.out, s.n_out, s.window};
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
     if (lanes_leader())
@@ -52,7 +52,7 @@ static __global__ void __launch_bounds__(LANES)
     }
 }
 
-cudaError_t cuda_inflate(const InflateStream *streams, size_t n, uint32_t *verdict,
+cudaError_t cuda_inflate(const DeflatedStream *streams, size_t n, uint32_t *verdict,
                          cudaStream_t stream)
 {
     if (n == 0)

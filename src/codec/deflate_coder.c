@@ -70,12 +70,17 @@ static const uint8_t length_bits[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 
 static const uint8_t length_order[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                    11, 4,  12, 3, 13, 2, 14, 1, 15};
 
-DeflateCoder *deflate_coder_create(void)
+DeflateCoder *deflate_coder_create_for(CpuLevel level)
 {
     DeflateCoder *const coder = calloc(1, sizeof *coder);
     if (coder)
-        coder->loops = deflate_loops();
+        coder->loops = deflate_loops(level);
     return coder;
+}
+
+DeflateCoder *deflate_coder_create(void)
+{
+    return deflate_coder_create_for(cpu_features_level());
 }
 
 void deflate_coder_destroy(DeflateCoder *coder)

@@ -61,11 +61,10 @@ typedef struct DeflateLoops {
 
 extern const DeflateLoops deflate_loops_portable, deflate_loops_avx2, deflate_loops_avx512;
 
-/* Those for cpu_features_level(). */
-static inline const DeflateLoops *deflate_loops(void)
+static inline const DeflateLoops *deflate_loops(CpuLevel level)
 {
     static const DeflateLoops *const of[] = ISA_TABLE(&deflate_loops);
-    return of[cpu_features_level()];
+    return of[level];
 }
 
 #endif

@@ -8,7 +8,6 @@
 enum {
     ZLIB_HEAD = 2,
     ZLIB_FRAME = 6, /* head and Adler-32 */
-    BUFFER_BYTES = 1 << 12,
     DEFLATE_METHOD = 8
 };
 
@@ -18,7 +17,7 @@ enum {
 static bool copy_chunks(const Source *source, uint64_t at, uint32_t length, uint64_t longest,
                         uint8_t *to, size_t room, size_t *bytes)
 {
-    uint8_t frame[4 + PNG_CHUNK_HEAD], buffer[BUFFER_BYTES];
+    uint8_t frame[4 + PNG_CHUNK_HEAD];
     size_t got = 0;
     for (*bytes = 0;;) {
         if (length > room - *bytes || length > longest ||
@@ -32,7 +31,7 @@ static bool copy_chunks(const Source *source, uint64_t at, uint32_t length, uint
             got < sizeof frame || png_get32(frame) != crc)
             return false;
         if (memcmp(frame + 8, "IDAT", 4) != 0)
-            return png_tail_is_usual(source, at + 4, buffer, sizeof buffer);
+            return png_tail_is_usual(source, at + 4);
         length = png_get32(frame + 4);
         at += sizeof frame;
     }

@@ -15,7 +15,7 @@ typedef std::vector<unsigned char> Bytes;
 
 /* What the rows of a case go through. */
 typedef struct InflateWork {
-    const InflateStream *streams; /* in device memory, like the verdicts */
+    const DeflatedStream *streams; /* in device memory, like the verdicts */
     uint32_t *verdicts;
 } InflateWork;
 
@@ -114,7 +114,7 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
         contents.push_back(filtered_bytes(bytes, bench->options.seed + i));
         packed.push_back(deflated(contents[i].data(), bytes));
     }
-    const size_t list = padded(n * sizeof(InflateStream)), verdicts = padded(n * sizeof(uint32_t));
+    const size_t list = padded(n * sizeof(DeflatedStream)), verdicts = padded(n * sizeof(uint32_t));
     size_t room = list + verdicts;
     for (const Bytes &p : packed)
         room += padded(p.size());
@@ -131,14 +131,14 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
             return;
         at += padded(p.size());
     }
-    std::vector<InflateStream> streams(n);
+    std::vector<DeflatedStream> streams(n);
     for (size_t i = 0; i < n; i++)
         streams[i] = {in[i % CONTENTS], (uint32_t)packed[i % CONTENTS].size(),
                       out + i * padded(bytes), (uint32_t)bytes, WINDOW};
-    InflateWork work = {(const InflateStream *)scratch, (uint32_t *)(scratch + list)};
+    InflateWork work = {(const DeflatedStream *)scratch, (uint32_t *)(scratch + list)};
     if (bench_ok(
             bench,
-            cudaMemcpy(scratch, streams.data(), n * sizeof(InflateStream), cudaMemcpyHostToDevice),
+            cudaMemcpy(scratch, streams.data(), n * sizeof(DeflatedStream), cudaMemcpyHostToDevice),
             "upload"))
         bench_row(bench, &c, "inflate_streams", call_inflate, &work,
                   is_right(bench, &c, &work, contents));

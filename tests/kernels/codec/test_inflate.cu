@@ -56,7 +56,7 @@ static void check(const std::vector<Case> &cases)
 {
     const size_t n = cases.size();
     size_t n_in = 0, n_out = GUARD;
-    std::vector<InflateStream> streams(n);
+    std::vector<DeflatedStream> streams(n);
     for (size_t i = 0; i < n; i++) {
         streams[i] = {NULL, (uint32_t)cases[i].stream.size(), NULL,
                       (uint32_t)cases[i].expected.size(), 1u << 15};
@@ -64,11 +64,11 @@ static void check(const std::vector<Case> &cases)
         n_out += cases[i].expected.size() + GUARD;
     }
     uint8_t *in = NULL, *out = NULL;
-    InflateStream *streams_there = NULL;
+    DeflatedStream *streams_there = NULL;
     uint32_t *verdicts_there = NULL;
     fatal(cudaMalloc(&in, n_in + 4), "cudaMalloc");
     fatal(cudaMalloc(&out, n_out), "cudaMalloc");
-    fatal(cudaMalloc(&streams_there, n * sizeof(InflateStream)), "cudaMalloc");
+    fatal(cudaMalloc(&streams_there, n * sizeof(DeflatedStream)), "cudaMalloc");
     fatal(cudaMalloc(&verdicts_there, n * sizeof(uint32_t)), "cudaMalloc");
     Bytes all_in(n_in + 4), all_out(n_out);
     size_t in_at = 0, out_at = GUARD;
@@ -81,7 +81,7 @@ static void check(const std::vector<Case> &cases)
         out_at += cases[i].expected.size() + GUARD;
     }
     fatal(cudaMemcpy(in, all_in.data(), all_in.size(), cudaMemcpyHostToDevice), "upload");
-    fatal(cudaMemcpy(streams_there, streams.data(), n * sizeof(InflateStream),
+    fatal(cudaMemcpy(streams_there, streams.data(), n * sizeof(DeflatedStream),
                      cudaMemcpyHostToDevice),
           "upload");
     fatal(cudaMemset(out, POISON, n_out), "cudaMemset");
@@ -118,7 +118,7 @@ static void check(const std::vector<Case> &cases)
 /* Each input and output in an allocation of its own, which compute-sanitizer watches. */
 static void check_alone(size_t n)
 {
-    std::vector<InflateStream> streams;
+    std::vector<DeflatedStream> streams;
     std::vector<uint32_t *> verdicts;
     for (size_t i = 0; i < n; i++) {
         uint8_t content[3000], *stream;
@@ -127,8 +127,8 @@ static void check_alone(size_t n)
         size_t bytes = stream_deflate(content, size, stream_kind(&test.state), &stream);
         if (i % 3)
             bytes = stream_damage(stream, bytes, &test.state);
-        InflateStream one = {NULL, (uint32_t)bytes, NULL, (uint32_t)size, 1u << 15};
-        InflateStream *there = NULL;
+        DeflatedStream one = {NULL, (uint32_t)bytes, NULL, (uint32_t)size, 1u << 15};
+        DeflatedStream *there = NULL;
         uint32_t *verdict = NULL;
         uint8_t *in = NULL, *out = NULL;
         fatal(cudaMalloc(&in, bytes ? bytes : 1), "cudaMalloc");
