@@ -13,6 +13,7 @@ enum {
     MOST_RATIO = 6,
     LEAST_GAIN = 16,       /* a stream is smaller than its bytes by more than this part of them */
     LEAST_TOTAL = 4 << 20, /* smaller streams are not worth the threads' start */
+    MOST_THREADS = 8,      /* the thread that reads keeps up with no more */
     TEST_PART = 4 << 10
 };
 
@@ -39,11 +40,19 @@ static bool is_worth_threads(uint64_t total, uint64_t compressed)
            compressed < total - total / LEAST_GAIN;
 }
 
-size_t inflate_stream_thread_bytes(uint64_t total, uint64_t compressed)
+/* Returns how many threads decompress a stream. */
+static unsigned useful_threads(unsigned threads, uint64_t total, uint64_t compressed)
 {
-    return is_worth_threads(total, compressed)
-               ? parallel_inflater_bytes(part_bytes(total, compressed))
-               : 0;
+    if (!is_worth_threads(total, compressed))
+        return 1;
+    return threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+uint64_t inflate_stream_bytes(uint64_t total, uint64_t compressed, unsigned threads)
+{
+    const unsigned useful = useful_threads(threads, total, compressed);
+    return useful > 1 ? useful * (uint64_t)parallel_inflater_bytes(part_bytes(total, compressed))
+                      : 0;
 }
 
 InflateStream *inflate_stream_create(const InflateSource *source, BufferCache *buffers)
@@ -52,11 +61,12 @@ InflateStream *inflate_stream_create(const InflateSource *source, BufferCache *b
     if (!stream)
         return NULL;
     stream->source = *source;
-    if (source->threads > 1 &&
-        (source->always || is_worth_threads(source->total, source->compressed)))
+    const uint64_t total = source->total, compressed = source->compressed;
+    const unsigned threads =
+        source->always ? source->threads : useful_threads(source->threads, total, compressed);
+    if (threads > 1)
         stream->parallel = parallel_inflater_create(
-            source->total, source->threads,
-            source->always ? TEST_PART : part_bytes(source->total, source->compressed),
+            total, threads, source->always ? TEST_PART : part_bytes(total, compressed),
             source->read, source->context, buffers);
     if (stream->parallel)
         return stream;

@@ -33,8 +33,7 @@ bool inflate_stream_read(InflateStream *stream, uint8_t *to, size_t n);
  * *surplus: whether input follows. */
 bool inflate_stream_end(InflateStream *stream, bool *surplus);
 
-/* Returns the memory that each thread takes, about, for streams of which several threads decompress
- * parts. */
-size_t inflate_stream_thread_bytes(uint64_t total, uint64_t compressed);
+/* Returns the memory that a stream takes beyond that of one thread, about. */
+uint64_t inflate_stream_bytes(uint64_t total, uint64_t compressed, unsigned threads);
 
 #endif

@@ -353,13 +353,12 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
 {
     const PngDecoder *const pd = (const PngDecoder *)base;
     (void)err;
-    const unsigned threads = png_threads(pd);
     if (pd->form.interlaced)
         base->caps.held_bytes = (uint64_t)pd->png_row_bytes * png_held_rows(pd);
-    else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0 && threads > 1)
-        base->caps.held_bytes = threads * (uint64_t)inflate_stream_thread_bytes(
-                                              (uint64_t)(pd->png_row_bytes + 1) * base->page.height,
-                                              base->source->bytes);
+    else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0)
+        base->caps.held_bytes =
+            inflate_stream_bytes((uint64_t)(pd->png_row_bytes + 1) * base->page.height,
+                                 base->source->bytes, png_threads(pd));
     return IMGSTAT_OK;
 }
 

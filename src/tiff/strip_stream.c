@@ -61,11 +61,10 @@ static unsigned threads_of(const TiffDecoder *td)
 uint64_t tiff_strip_holds(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const unsigned threads = threads_of(td);
     const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->tile_bytes;
-    if (threads < 2 || !tiff_is_deflate(layout->compression))
-        return 0;
-    return threads * (uint64_t)inflate_stream_thread_bytes(layout->tile_bytes, stored);
+    return tiff_is_deflate(layout->compression)
+               ? inflate_stream_bytes(layout->tile_bytes, stored, threads_of(td))
+               : 0;
 }
 
 static size_t read_bytes(const TiffDecoder *td)
