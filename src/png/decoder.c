@@ -467,6 +467,7 @@ const Codec png_codec = {
     .plan = plan_page,
     .read_rows = read_rows,
     .palette = palette,
+    .deflated = png_deflated,
     .metadata = png_metadata_read,
     .layout = describe_layout,
     .libraries = libraries,

@@ -32,4 +32,8 @@ const uint8_t *png_stream_row_below(const PngStream *stream);
  * would report nothing. Call it after the last row. */
 bool png_stream_ends_well(PngStream *stream);
 
+/* Returns whether the chunks from `at` on are those of a usual end of an image, so that libpng
+ * would report nothing. */
+bool png_tail_is_usual(const Source *source, uint64_t at);
+
 #endif
