@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads saved records by docs/record-format.md alone, with nothing of imgstat.
 
-read(bytes) returns {"version", "files", "names", "failures", "shards", "records"}; a record has its kind and "channels",
+read(bytes) returns {"version", "files", "names", "failed", "all_failures", "failures", "shards", "records"}; a record has its kind and "channels",
 each with "n", "nan", "pinf", "ninf", "nodata", "masked", "bins" ({key: count}), "min_key", "max_key", "sum" and "sum2"
 (exact: int or Fraction; None where the bins tell it), "min_at", "max_at" ((file, page, index)), "min_width" and "max_width"."""
 
@@ -143,6 +143,7 @@ def read(data):
     reader = Reader(data[:-8])
     assert reader.take(8) == b"\x89imgstat" and reader.number(2) == 1
     out = {"version": struct.unpack("<3H", reader.take(6)), "files": reader.varint(), "digest": reader.number(16)}
+    out["failed"], out["all_failures"] = reader.varint(), reader.varint()
     out["failures"] = [(reader.text(), reader.text(), reader.text()) for _ in range(reader.varint())]
     out["shards"] = reader.varint()
     if out["shards"]:

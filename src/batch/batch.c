@@ -51,37 +51,6 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     return IMGSTAT_OK;
 }
 
-static void put_nothing(void *context, ByteWriter *writer)
-{
-    (void)context;
-    (void)writer;
-}
-
-static void clear_nothing(void *context)
-{
-    (void)context;
-}
-
-static ImgstatResult add_nothing(void *context, ByteReader *reader, ImgstatError *err)
-{
-    (void)context;
-    (void)reader;
-    (void)err;
-    return IMGSTAT_OK;
-}
-
-/* One process that cannot begin ends the batch in all: the others would wait for it. */
-static ImgstatResult begin_with_peers(const ImgstatPeers *peers, ImgstatResult res,
-                                      ImgstatError *err)
-{
-    const PeerData nothing = {.put = put_nothing, .clear = clear_nothing, .add = add_nothing};
-    ImgstatError why = err ? *err : (ImgstatError){0};
-    res = peers_combine(peers, &nothing, res, &why);
-    if (res != IMGSTAT_OK && err)
-        *err = why;
-    return res;
-}
-
 static void plan_memory(Jobs *jobs)
 {
     const ImgstatBatch *const batch = jobs->batch;
@@ -117,14 +86,15 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         jobs.any_only_mapped = jobs.any_only_mapped || job[i].only_mapped;
     }
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
-    IMGSTAT_TRY(
-        device_list_init(&jobs.devices, batch->device, batch->fallen_back, batch->context, err));
     plan_memory(&jobs);
     pthread_mutex_init(&jobs.lock, NULL);
     TransformWorker worker = {0};
     Reference *reference = NULL;
     Transfer *shared = NULL;
-    ImgstatResult res = jobs_check_scale(&jobs, err);
+    ImgstatResult res =
+        device_list_init(&jobs.devices, batch->device, batch->fallen_back, batch->context, err);
+    if (res == IMGSTAT_OK)
+        res = jobs_check_scale(&jobs, err);
     if (res == IMGSTAT_OK)
         res = jobs_open_worker(&jobs, &worker, err);
     device_list_report(&jobs.devices);
@@ -133,7 +103,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
                                sort_bytes(jobs.pipeline.memory), &reference, err);
     jobs.pipeline.reference = reference;
     if (batch->peers)
-        res = begin_with_peers(batch->peers, res, err);
+        res = peers_agree(batch->peers, res, err);
     if (res == IMGSTAT_OK && batch->together == IMGSTAT_BY_ALL) {
         res = jobs_share_transfer(&jobs, &worker, err);
         shared = jobs.made;

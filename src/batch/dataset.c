@@ -3,6 +3,7 @@
 #include "record/dataset.h"
 #include "base/sample.h"
 #include "batch/dataset_rounds.h"
+#include "batch/peers.h"
 #include "codec/page_group.h"
 #include "measure/result.h"
 
@@ -71,13 +72,15 @@ static ImgstatResult read_again(ImgstatDataset *dataset, const ImgstatMeasureBat
 {
     DeviceList devices;
     ImgstatError why = {0};
-    ImgstatResult res;
     bool again;
-    IMGSTAT_TRY(device_list_init(&devices, batch->device, batch->fallen_back, batch->context, err));
-    do {
+    ImgstatResult res =
+        device_list_init(&devices, batch->device, batch->fallen_back, batch->context, &why);
+    if (batch->peers)
+        res = peers_agree(batch->peers, res, &why);
+    for (again = res == IMGSTAT_OK; again; again = again && res != IMGSTAT_OK && !batch->peers) {
         res = dataset_read_again(dataset, batch, how, jobs, &devices, &again, &why);
         device_list_report(&devices);
-    } while (res != IMGSTAT_OK && again && !batch->peers);
+    }
     device_list_release(&devices);
     if (res != IMGSTAT_OK && err)
         *err = why;

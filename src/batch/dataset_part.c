@@ -147,7 +147,8 @@ static ImgstatResult keep(DatasetPart *part, ImgstatRecord *record, ImgstatError
 ImgstatResult part_end(DatasetPart *part, const char *name, ImgstatError *err)
 {
     ImgstatResult res = IMGSTAT_OK;
-    dataset_add_file(part->dataset, name, part->has_state ? &part->state : NULL);
+    dataset_add_file(part->dataset, name, part->failures != NULL,
+                     part->has_state ? &part->state : NULL);
     for (const PartFailure *f = part->failures; f && res == IMGSTAT_OK; f = f->next)
         res = dataset_fail(part->dataset, name, &f->error, err);
     while (part->n_job > 0 && res == IMGSTAT_OK)

@@ -43,6 +43,7 @@ typedef struct Rounds {
     atomic_bool again;              /* a device has failed, and another may do all of it again */
     const ImgstatFailure *failures; /* of the first read, in order of names */
     size_t n_failures;
+    bool more_failures; /* that are not listed */
     Computation item[RECORDS];
     size_t n;
     pthread_mutex_t lock;
@@ -138,8 +139,8 @@ static ImgstatResult read_for(Rounds *rounds, Worker *worker, Computation *item,
     return res;
 }
 
-/* Reads a page for the record that it belongs to. failed: some of its file could not be measured:
- * if that is this page, it is left out, before anything of it is counted. */
+/* Reads a page for the record that it belongs to. failed: some of its file may have failed in the
+ * first read. If that is this page, it is left out, before anything of it is counted. */
 static ImgstatResult read_page(Rounds *rounds, Worker *worker, const ImgstatJob *job,
                                ImgstatFile *file, uint32_t page, bool failed, ImgstatError *err)
 {
@@ -167,12 +168,18 @@ static ImgstatResult read_page(Rounds *rounds, Worker *worker, const ImgstatJob 
     return res;
 }
 
+/* Whether a file may have failed in the first read. */
+static bool has_failed(const Rounds *rounds, const char *name)
+{
+    return rounds->more_failures ||
+           (rounds->n_failures > 0 && bsearch(name, rounds->failures, rounds->n_failures,
+                                              sizeof *rounds->failures, compare_names));
+}
+
 static ImgstatResult read_file(Rounds *rounds, Worker *worker, const ImgstatJob *job,
                                ImgstatError *err)
 {
-    const bool failed =
-        rounds->n_failures > 0 && bsearch(job->input, rounds->failures, rounds->n_failures,
-                                          sizeof *rounds->failures, compare_names);
+    const bool failed = has_failed(rounds, job->input);
     struct timespec changed;
     if (job_add_state(job, &worker->states, &changed)) {
         worker->n_states++;
@@ -466,7 +473,8 @@ ImgstatResult dataset_read_again(ImgstatDataset *dataset, const ImgstatMeasureBa
                        .stream = stream,
                        .devices = devices,
                        .failures = account.failures,
-                       .n_failures = account.n_failures};
+                       .n_failures = account.n_failures,
+                       .more_failures = account.n_failures < account.all_failures};
     pthread_mutex_init(&rounds->lock, NULL);
     pthread_cond_init(&rounds->changed, NULL);
     ImgstatResult res = IMGSTAT_OK;

@@ -14,6 +14,7 @@ ImgstatResult device_list_init(DeviceList *list, const char *text,
     DeviceNames names;
     ImgstatError why;
     *list = (DeviceList){.report = report, .context = context};
+    pthread_mutex_init(&list->lock, NULL);
     const ImgstatResult res = device_names_read(text ? text : the_cpu, &names, &why);
     const bool absent = res == IMGSTAT_ERR_DEVICE && report;
     if (res != IMGSTAT_OK && !absent) {
@@ -30,7 +31,6 @@ ImgstatResult device_list_init(DeviceList *list, const char *text,
     for (size_t i = 0; !absent && i < names.n; i++)
         memcpy(list->device[i].name, names.name[i], sizeof names.name[i]);
     list->left = absent ? 0 : list->n;
-    pthread_mutex_init(&list->lock, NULL);
     return IMGSTAT_OK;
 }
 

@@ -25,7 +25,8 @@ typedef struct DeviceList {
 } DeviceList;
 
 /* text: as ImgstatBatch.device has it; NULL is "cpu". A list that needs a device that is not here
- * fails, or is the CPU's from the beginning if there is a report. */
+ * fails, or is the CPU's from the beginning if there is a report. A list that fails is empty, and
+ * may be released. */
 ImgstatResult device_list_init(DeviceList *list, const char *text,
                                void (*report)(void *context, const char *why), void *context,
                                ImgstatError *err);

@@ -137,7 +137,8 @@ static ImgstatResult send_to(const ImgstatPeers *peers, uint32_t to, const PeerD
     return own;
 }
 
-/* Adds what another process holds, or in place of what this one does. A failure of either stays. */
+/* Adds what another process holds, or puts it in place of what this one does. Of two failures that
+ * of this process stays, unless it is replaced. */
 static ImgstatResult receive_from(const ImgstatPeers *peers, uint32_t from, bool replaces,
                                   const PeerData *data, ImgstatResult own, ImgstatError *err)
 {
@@ -150,7 +151,7 @@ static ImgstatResult receive_from(const ImgstatPeers *peers, uint32_t from, bool
     ByteReader reader = {.at = bytes, .end = bytes + n};
     const bool failed = get_number(&reader, 1) != 0;
     const uint8_t *const failure = failed ? get_bytes(&reader, sizeof *err) : NULL;
-    if (own == IMGSTAT_OK && failure) {
+    if (failure && (own == IMGSTAT_OK || replaces)) {
         memcpy(err, failure, sizeof *err);
         own = err->code;
     } else if (own == IMGSTAT_OK) {
@@ -184,6 +185,37 @@ ImgstatResult peers_combine(const ImgstatPeers *peers, const PeerData *data, Img
             own = send_to(peers, rank + step, data, own, err);
     }
     return own;
+}
+
+/* ---- Nothing --------------------------------------------------------------------------------- */
+
+static void put_nothing(void *context, ByteWriter *writer)
+{
+    (void)context;
+    (void)writer;
+}
+
+static void clear_nothing(void *context)
+{
+    (void)context;
+}
+
+static ImgstatResult add_nothing(void *context, ByteReader *reader, ImgstatError *err)
+{
+    (void)context;
+    (void)reader;
+    (void)err;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult peers_agree(const ImgstatPeers *peers, ImgstatResult own, ImgstatError *err)
+{
+    const PeerData nothing = {.put = put_nothing, .clear = clear_nothing, .add = add_nothing};
+    ImgstatError why = err ? *err : (ImgstatError){.code = own};
+    const ImgstatResult res = peers_combine(peers, &nothing, own, &why);
+    if (res != IMGSTAT_OK && err)
+        *err = why;
+    return res;
 }
 
 /* ---- A read ---------------------------------------------------------------------------------- */

@@ -23,6 +23,10 @@ typedef struct PeerData {
 ImgstatResult peers_combine(const ImgstatPeers *peers, const PeerData *data, ImgstatResult own,
                             ImgstatError *err);
 
+/* Adds nothing up: one process that cannot begin ends the call in all, as others would wait for it.
+ * err may be NULL. */
+ImgstatResult peers_agree(const ImgstatPeers *peers, ImgstatResult own, ImgstatError *err);
+
 /* The same for what a read found. channels: those of request->central. */
 ImgstatResult peers_combine_request(const ImgstatPeers *peers, const ReadRequest *request,
                                     uint16_t channels, ImgstatResult own, ImgstatError *err);

@@ -35,7 +35,8 @@ typedef struct DecodeCaps {
     uint32_t unit_rows;   /* before rows are read, next_row may be set to its multiples; 0: not */
     uint32_t tile_width;  /* of the tiles that tile_at returns; 0: tile_at does not work */
     uint32_t tile_height; /* of these tiles */
-    uint64_t held_bytes;  /* approximate memory while rows are read: tiles, or interlaced rows */
+    uint64_t held_bytes;  /* approximate memory while rows are read: tiles, interlaced rows, what
+                             threads decompress ahead */
     uint64_t tile_bytes;  /* of samples in the largest tile or strip; 0: none is compressed */
     bool tiled;           /* the file has tiles, not strips */
     uint16_t lost_planes; /* channels that can be lost alone; 0: a pixel loses all or none */

@@ -2,6 +2,9 @@
 /* deflate.c: chooses the compressor of a block, and makes blocks that others can follow. */
 #include "codec/deflate.h"
 
+#include "codec/deflate_coder.h"
+#include "codec/match_gain.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,29 +13,21 @@
 #ifdef IMGSTAT_WITH_LIBDEFLATE
 #include <libdeflate.h>
 #endif
-#ifdef IMGSTAT_WITH_ISAL
-#include <isa-l/igzip_lib.h>
-#endif
 
-enum {
-    DEFAULT_LEVEL = 6,
-    BOTH_LEVEL = 8,        /* from this level on, blocks are compressed in both ways */
-    SAMPLE_PART = 8,       /* below it, an eighth of a block decides for one way, */
-    SAMPLE_MIN = 32 << 10, /* at least this many bytes */
-    SAMPLE_MAX = 64 << 10, /* and at most this many */
-    QUICK_LEVEL = 1        /* for --fast, and for the eighth that decides */
-};
+enum { DEFAULT_LEVEL = 6, FAST_LEVEL = 1 }; /* of matches, where they pay */
 
 struct Deflater {
-    int level;
+    int level; /* -1: the default */
     bool fast;
     Deflater *next; /* of Deflaters */
+    DeflateCoder *coder;
+    MatchGain gain;
     uint8_t *spare; /* the other way's block, or libdeflate's block decompressed */
     size_t spare_bytes;
-    z_stream in, runs, matches;
-    bool in_ready, runs_ready, matches_ready;
+    z_stream zlib; /* decompresses libdeflate's blocks; without libdeflate compresses */
+    bool zlib_ready;
 #ifdef IMGSTAT_WITH_LIBDEFLATE
-    struct libdeflate_compressor *whole, *sampler;
+    struct libdeflate_compressor *compressor;
 #endif
 };
 
@@ -40,12 +35,12 @@ const uint8_t deflate_head[DEFLATE_HEAD] = {0x78, 0x9C}; /* a window of 32 KiB *
 
 size_t deflate_bound(size_t n)
 {
-    return n + n / 8 + 1024; /* blocks of at least 4 KiB that are stored, and what frames them */
+    return deflate_coder_bound(n) + n / 16; /* libdeflate, zlib: stored blocks of 4 KiB at least */
 }
 
-static int level_or_default(int level)
+static int match_level(const Deflater *d)
 {
-    return level < 0 ? DEFAULT_LEVEL : level;
+    return d->fast ? FAST_LEVEL : d->level < 0 ? DEFAULT_LEVEL : d->level;
 }
 
 Deflater *deflater_create(int level, bool fast)
@@ -53,25 +48,28 @@ Deflater *deflater_create(int level, bool fast)
     Deflater *const d = calloc(1, sizeof *d);
     if (!d)
         return NULL;
-    d->level = level_or_default(level);
+    d->level = level;
     d->fast = fast;
-    return d;
+    d->coder = deflate_coder_create();
+    if (d->coder)
+        return d;
+    free(d);
+    return NULL;
 }
 
 void deflater_destroy(Deflater *d)
 {
     if (!d)
         return;
-    if (d->in_ready)
-        inflateEnd(&d->in);
-    if (d->runs_ready)
-        deflateEnd(&d->runs);
-    if (d->matches_ready)
-        deflateEnd(&d->matches);
 #ifdef IMGSTAT_WITH_LIBDEFLATE
-    libdeflate_free_compressor(d->whole);
-    libdeflate_free_compressor(d->sampler);
+    if (d->zlib_ready)
+        inflateEnd(&d->zlib);
+    libdeflate_free_compressor(d->compressor);
+#else
+    if (d->zlib_ready)
+        deflateEnd(&d->zlib);
 #endif
+    deflate_coder_destroy(d->coder);
     free(d->spare);
     free(d);
 }
@@ -119,7 +117,7 @@ Deflater *deflaters_acquire(Deflaters *all, int level, bool fast)
     if (all) {
         pthread_mutex_lock(&all->lock);
         Deflater **at = &all->kept;
-        while (*at && ((*at)->level != level_or_default(level) || (*at)->fast != fast))
+        while (*at && ((*at)->level != level || (*at)->fast != fast))
             at = &(*at)->next;
         found = *at;
         if (found)
@@ -151,33 +149,7 @@ static bool spare_room(Deflater *d, size_t bytes)
     return d->spare != NULL;
 }
 
-/* ---- By zlib ---- */
-
-static size_t by_zlib(z_stream *z, bool *ready, int level, int strategy, const uint8_t *from,
-                      size_t n, bool last, uint8_t *to)
-{
-    if (*ready ? deflateReset(z) != Z_OK
-               : deflateInit2(z, level, Z_DEFLATED, -15, 9, strategy) != Z_OK)
-        return 0;
-    *ready = true;
-    z->next_in = (Bytef *)(uintptr_t)from;
-    z->avail_in = (uInt)n;
-    z->next_out = to;
-    z->avail_out = (uInt)deflate_bound(n);
-    const int result = deflate(z, last ? Z_FINISH : Z_FULL_FLUSH);
-    if (result != (last ? Z_STREAM_END : Z_OK) || z->avail_in > 0 || z->avail_out == 0)
-        return 0;
-    return deflate_bound(n) - z->avail_out;
-}
-
-/* Compresses by Huffman codes and runs of one byte, without other matches. Level 0 stores. */
-static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
-{
-    const int level = d->level == 0 ? Z_NO_COMPRESSION : Z_BEST_SPEED; /* the runs are the same */
-    return by_zlib(&d->runs, &d->runs_ready, level, Z_RLE, from, n, last, to);
-}
-
-/* ---- By matches ---- */
+/* ---- Matches ---- */
 
 #ifdef IMGSTAT_WITH_LIBDEFLATE
 
@@ -186,12 +158,12 @@ static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uin
  * stream at a byte boundary. Returns the new length, or 0 on failure. */
 static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
 {
-    z_stream *const z = &d->in;
+    z_stream *const z = &d->zlib;
     if (!spare_room(d, decoded + 1))
         return 0;
-    if (!d->in_ready ? inflateInit2(z, -15) != Z_OK : inflateReset(z) != Z_OK)
+    if (!d->zlib_ready ? inflateInit2(z, -15) != Z_OK : inflateReset(z) != Z_OK)
         return 0;
-    d->in_ready = true;
+    d->zlib_ready = true;
     z->next_in = bytes;
     z->avail_in = (uInt)n;
     z->next_out = d->spare;
@@ -211,72 +183,55 @@ static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
     }
 }
 
-static size_t by_libdeflate(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
-                            uint8_t *to)
+static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
-    struct libdeflate_compressor **const c = sample ? &d->sampler : &d->whole;
-    const int level = sample || d->fast ? QUICK_LEVEL : d->level > 12 ? 12 : d->level;
-    if (!*c)
-        *c = libdeflate_alloc_compressor(level);
-    if (!*c)
+    const int level = match_level(d);
+    if (!d->compressor)
+        d->compressor = libdeflate_alloc_compressor(level > 12 ? 12 : level);
+    if (!d->compressor)
         return 0;
-    const size_t bytes = libdeflate_deflate_compress(*c, from, n, to, deflate_bound(n) - 8);
-    return last || bytes == 0 || sample ? bytes : open_end(d, to, bytes, n);
+    const size_t bytes =
+        libdeflate_deflate_compress(d->compressor, from, n, to, deflate_bound(n) - 8);
+    return last || bytes == 0 ? bytes : open_end(d, to, bytes, n);
 }
 
-#endif
-
-#ifdef IMGSTAT_WITH_ISAL
-static size_t by_isal(const uint8_t *from, size_t n, bool last, uint8_t *to)
-{
-    struct isal_zstream z = {0}; /* init leaves some of it as it is, and the bytes depend on that */
-    isal_deflate_stateless_init(&z);
-    z.next_in = (uint8_t *)(uintptr_t)from;
-    z.avail_in = (uint32_t)n;
-    z.next_out = to;
-    z.avail_out = (uint32_t)deflate_bound(n);
-    z.level = 0; /* what 1 and 2 make depends on addresses as well (isa-l issue 140) */
-    z.flush = last ? NO_FLUSH : FULL_FLUSH;
-    z.end_of_stream = last;
-    const int result = isal_deflate_stateless(&z);
-    return result == COMP_OK && z.avail_in == 0 ? z.total_out : 0;
-}
-#endif
-
-static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
-                         uint8_t *to)
-{
-#ifdef IMGSTAT_WITH_LIBDEFLATE
-    return by_libdeflate(d, from, n, last, sample, to);
 #else
-    (void)sample;
-    const int level = d->fast ? QUICK_LEVEL : d->level > 9 ? 9 : d->level;
-    return by_zlib(&d->matches, &d->matches_ready, level, Z_FILTERED, from, n, last, to);
-#endif
+
+static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+{
+    z_stream *const z = &d->zlib;
+    const int level = match_level(d) > 9 ? 9 : match_level(d);
+    if (d->zlib_ready ? deflateReset(z) != Z_OK
+                      : deflateInit2(z, level, Z_DEFLATED, -15, 9, Z_FILTERED) != Z_OK)
+        return 0;
+    d->zlib_ready = true;
+    z->next_in = (Bytef *)(uintptr_t)from;
+    z->avail_in = (uInt)n;
+    z->next_out = to;
+    z->avail_out = (uInt)deflate_bound(n);
+    const int result = deflate(z, last ? Z_FINISH : Z_FULL_FLUSH);
+    if (result != (last ? Z_STREAM_END : Z_OK) || z->avail_in > 0 || z->avail_out == 0)
+        return 0;
+    return deflate_bound(n) - z->avail_out;
 }
+
+#endif
 
 /* ---- The choice ---- */
 
-/* Returns whether runs alone compress better, judging by a part of the block. */
-static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *room)
+static DeflateCoding runs_coding(const Deflater *d)
 {
-    size_t part = n / SAMPLE_PART;
-    part = part < SAMPLE_MIN ? SAMPLE_MIN : part > SAMPLE_MAX ? SAMPLE_MAX : part;
-    part = part < n ? part : n;
-    const uint8_t *const sample = from + (n - part) / 2;
-    const size_t runs = by_runs(d, sample, part, true, room);
-    const size_t matches = by_matches(d, sample, part, true, true, room);
-    return runs > 0 && (matches == 0 || runs <= matches);
+    return d->fast ? DEFLATE_RUNS_FAST : DEFLATE_RUNS;
 }
 
 /* Compresses in both ways. Keeps the smaller result. */
 static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
-    const size_t matches = by_matches(d, from, n, last, false, to);
     if (!spare_room(d, deflate_bound(n)))
         return 0;
-    const size_t runs = by_runs(d, from, n, last, d->spare);
-    if (runs == 0 || (matches > 0 && matches <= runs))
+    const size_t matches = by_matches(d, from, n, last, to);
+    const size_t runs = deflate_coder_write(d->coder, runs_coding(d), from, n, last, d->spare);
+    if (matches > 0 && matches <= runs)
         return matches;
     memcpy(to, d->spare, runs);
     return runs;
@@ -284,19 +239,12 @@ static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uin
 
 size_t deflate_block(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
-    if (d->fast) {
-#ifdef IMGSTAT_WITH_ISAL
-        return by_isal(from, n, last, to);
-#else
-        return by_matches(d, from, n, last, false, to);
-#endif
-    }
-    if (d->level == 0)
-        return by_runs(d, from, n, last, to);
-    if (d->level >= BOTH_LEVEL || n <= SAMPLE_MIN)
+    if (d->level == 0 && !d->fast)
+        return deflate_coder_write(d->coder, DEFLATE_STORED, from, n, last, to);
+    const bool search = !d->fast && d->level > 0;
+    if (search || match_gain_pays(&d->gain, d->coder, from, n, d->fast))
         return smaller(d, from, n, last, to);
-    return runs_suffice(d, from, n, to) ? by_runs(d, from, n, last, to)
-                                        : by_matches(d, from, n, last, false, to);
+    return deflate_coder_write(d->coder, runs_coding(d), from, n, last, to);
 }
 
 /* ---- zlib streams ---- */

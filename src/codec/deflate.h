@@ -11,8 +11,9 @@
 /* The compressor of one thread. */
 typedef struct Deflater Deflater;
 
-/* Creates a compressor. level: 0 stores; 1 to 12; -1 is the default. fast: compresses less, and
- * faster than any level but 0. Returns NULL if memory runs out. */
+/* Creates a compressor. level: 0 stores; 1 to 12 searches for matches, and keeps what is smaller;
+ * -1, the default, only where a sample says that they pay. fast: compresses less, and faster than
+ * the default; `level` does not count. Returns NULL if memory runs out. */
 Deflater *deflater_create(int level, bool fast);
 
 /* Accepts NULL. */

@@ -35,7 +35,7 @@ typedef struct EncodePage {
 /* How a file is written. All zero but level = -1: as the input is, where that can be written. */
 typedef struct EncodeOptions {
     const char *compression; /* encode_compression_known; NULL: as the input, deflate without one */
-    int level;               /* deflate: 0 to 12, -1: default (6); others: their own scale */
+    int level;               /* deflate: as deflater_create; others: their own scale, -1: default */
     bool fast;               /* writes larger files faster */
     size_t strip_bytes;      /* compressed strips of TIFF that are larger are divided; levels that
                               * need more than four times as much memory are lowered. 0: 64 MiB,

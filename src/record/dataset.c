@@ -21,6 +21,7 @@ ImgstatResult imgstat_dataset_create(ImgstatDataset **out, ImgstatError *err)
     *made = (ImgstatDataset){
         .sorted = true,
         .failures_sorted = true,
+        .failures_most = IMGSTAT_FAILURES_LISTED,
         .version = {IMGSTAT_VERSION_MAJOR, IMGSTAT_VERSION_MINOR, IMGSTAT_VERSION_PATCH}};
     pthread_mutex_init(&made->mutex, NULL);
     *out = made;
@@ -83,12 +84,13 @@ static bool reserve_one(void *list, size_t n, size_t *capacity, size_t item_byte
 
 /* ---- Filling ---- */
 
-void dataset_add_file(ImgstatDataset *dataset, const char *name, const Digest *state)
+void dataset_add_file(ImgstatDataset *dataset, const char *name, bool failed, const Digest *state)
 {
     Digest one = {0};
     digest_add_text(&one, name);
     pthread_mutex_lock(&dataset->mutex);
     dataset->files++;
+    dataset->failed += failed;
     digest_add(&dataset->names, &one);
     dataset->n_states += state != NULL;
     if (state)
@@ -96,8 +98,8 @@ void dataset_add_file(ImgstatDataset *dataset, const char *name, const Digest *s
     pthread_mutex_unlock(&dataset->mutex);
 }
 
-/* Makes an entry of a record, unless it has one, which is returned. NULL: memory ran out. The lock
- * of the set is held. */
+/* Returns the entry for the group and kind of a record; creates one of the record if there is none.
+ * NULL: memory ran out. The caller holds the lock of the set. */
 static DatasetEntry *find_or_insert(ImgstatDataset *dataset, ImgstatRecord *record)
 {
     DatasetEntry probe = {.record = record};
@@ -183,12 +185,49 @@ ImgstatRecord *dataset_detach_record(ImgstatDataset *dataset)
     return record;
 }
 
+/* ---- Failures ---- */
+
+int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y)
+{
+    int less = strcmp(x->name, y->name);
+    if (!less)
+        less = (x->code > y->code) - (x->code < y->code);
+    return less ? less : strcmp(x->message, y->message);
+}
+
+static int compare_failures(const void *a, const void *b)
+{
+    return failures_compare(a, b);
+}
+
+static void sort_failures(ImgstatDataset *dataset)
+{
+    if (!dataset->failures_sorted)
+        qsort(dataset->failures, dataset->n_failures, sizeof *dataset->failures, compare_failures);
+    dataset->failures_sorted = true;
+    while (dataset->n_failures > dataset->failures_most)
+        free((void *)(uintptr_t)dataset->failures[--dataset->n_failures].name);
+}
+
+/* A list that is twice as long as wanted is cut: of many failures, each is sorted about once. */
+static bool is_long(const ImgstatDataset *dataset)
+{
+    return dataset->n_failures / 2 > dataset->failures_most;
+}
+
+void imgstat_dataset_list_failures(ImgstatDataset *dataset, size_t most)
+{
+    dataset->failures_most = most;
+}
+
 ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure *failure,
                                   ImgstatError *err)
 {
     const size_t name = strlen(failure->name) + 1, message = strlen(failure->message) + 1;
     char *const texts = malloc(name + message);
     pthread_mutex_lock(&dataset->mutex);
+    if (is_long(dataset))
+        sort_failures(dataset);
     const bool room = texts && reserve_one(&dataset->failures, dataset->n_failures,
                                            &dataset->failures_capacity, sizeof *failure);
     if (room) {
@@ -197,6 +236,7 @@ ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure 
         dataset->failures[dataset->n_failures++] =
             (ImgstatFailure){.name = texts, .code = failure->code, .message = texts + name};
         dataset->failures_sorted = dataset->n_failures == 1;
+        dataset->all_failures++;
     }
     pthread_mutex_unlock(&dataset->mutex);
     if (!room)
@@ -218,19 +258,6 @@ static int compare_pointers(const void *a, const void *b)
     return compare_entries(*(DatasetEntry *const *)a, *(DatasetEntry *const *)b);
 }
 
-int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y)
-{
-    int less = strcmp(x->name, y->name);
-    if (!less)
-        less = (x->code > y->code) - (x->code < y->code);
-    return less ? less : strcmp(x->message, y->message);
-}
-
-static int compare_failures(const void *a, const void *b)
-{
-    return failures_compare(a, b);
-}
-
 DatasetEntry *dataset_find(const ImgstatDataset *dataset, const DatasetEntry *like)
 {
     void *const *const found = tfind(like, &dataset->tree, compare_entries);
@@ -242,9 +269,8 @@ void dataset_sort(ImgstatDataset *dataset)
     pthread_mutex_lock(&dataset->mutex);
     if (!dataset->sorted)
         qsort(dataset->entries, dataset->n, sizeof *dataset->entries, compare_pointers);
-    if (!dataset->failures_sorted)
-        qsort(dataset->failures, dataset->n_failures, sizeof *dataset->failures, compare_failures);
-    dataset->sorted = dataset->failures_sorted = true;
+    dataset->sorted = true;
+    sort_failures(dataset);
     pthread_mutex_unlock(&dataset->mutex);
 }
 
@@ -273,8 +299,10 @@ void imgstat_dataset_account(ImgstatDataset *dataset, ImgstatAccount *out)
 {
     dataset_sort(dataset);
     *out = (ImgstatAccount){.files = dataset->files,
+                            .failed = dataset->failed,
                             .failures = dataset->failures,
                             .n_failures = dataset->n_failures,
+                            .all_failures = dataset->all_failures,
                             .shards = dataset->shards.n,
                             .n_done = dataset->shards.n_done,
                             .done = dataset->shards.done};

@@ -28,7 +28,7 @@ static bool is_done(const ShardsDone *shards, uint32_t k)
 
 static bool is_empty(const ImgstatDataset *dataset)
 {
-    return dataset->n == 0 && dataset->files == 0 && dataset->n_failures == 0 &&
+    return dataset->n == 0 && dataset->files == 0 && dataset->all_failures == 0 &&
            dataset->shards.n == 0;
 }
 
@@ -197,6 +197,8 @@ ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, Img
     }
     for (size_t i = 0; i < from->n_failures; i++)
         IMGSTAT_TRY(dataset_add_failure(into, &from->failures[i], err));
+    into->failed += from->failed;
+    into->all_failures += from->all_failures - from->n_failures;
     IMGSTAT_TRY(merge_shards(&into->shards, &from->shards, err));
     into->files += from->files;
     digest_add(&into->names, &from->names);

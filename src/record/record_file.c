@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_file.c: data sets as bytes, and checked when they are read. */
+/* record_file.c: writes data sets as bytes, and checks bytes that it reads. */
 #include "record/record_file.h"
 
 #include "record/kind.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* The first byte is no text, so that no text begins so. */
+/* The first byte is not valid in text, so no text file begins like this. */
 const uint8_t record_magic[RECORD_MAGIC_BYTES] = {0x89, 'i', 'm', 'g', 's', 't', 'a', 't'};
 
 enum { CHECKSUM_BYTES = 8, HEADER_BYTES = RECORD_MAGIC_BYTES + 2 + 6 };
@@ -20,6 +20,8 @@ static void put_account(ByteWriter *writer, const ImgstatDataset *dataset)
     put_varint(writer, dataset->files);
     put_number(writer, dataset->names.low, 8);
     put_number(writer, dataset->names.high, 8);
+    put_varint(writer, dataset->failed);
+    put_varint(writer, dataset->all_failures);
     put_varint(writer, dataset->n_failures);
     for (size_t i = 0; i < dataset->n_failures; i++) {
         put_text(writer, dataset->failures[i].name);
@@ -155,18 +157,36 @@ static ImgstatResult get_shards(ByteReader *reader, ShardsDone *shards, ImgstatE
     return IMGSTAT_OK;
 }
 
+static ImgstatResult get_failures(ByteReader *reader, ImgstatDataset *dataset, ImgstatError *err)
+{
+    dataset->failed = get_varint_up_to(reader, dataset->files);
+    const uint64_t all = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
+    const uint64_t most = (uint64_t)(reader->end - reader->at) / 3;
+    const uint64_t listed = get_varint_up_to(reader, all < most ? all : most);
+    dataset->failures_most = SIZE_MAX;
+    size_t files = 0;
+    for (uint64_t i = 0; i < listed; i++) {
+        IMGSTAT_TRY(get_failure(reader, dataset, err));
+        const ImgstatFailure *const failure = &dataset->failures[i];
+        if (i > 0 && failures_compare(failure - 1, failure) > 0)
+            return record_damaged(err, "its failures are not in order");
+        files += i == 0 || strcmp(failure[-1].name, failure->name) != 0;
+    }
+    if (!reader->failed &&
+        (dataset->failed < files || all < dataset->failed || (dataset->failed == 0 && all > 0)))
+        return record_damaged(err, "the numbers of its failures do not agree");
+    dataset->all_failures = all;
+    dataset->failures_sorted = true;
+    dataset->failures_most = listed > IMGSTAT_FAILURES_LISTED ? listed : IMGSTAT_FAILURES_LISTED;
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult get_account(ByteReader *reader, ImgstatDataset *dataset, ImgstatError *err)
 {
     dataset->files = get_varint_up_to(reader, RECORD_MOST_SAMPLES);
     dataset->names.low = get_number(reader, 8);
     dataset->names.high = get_number(reader, 8);
-    const uint64_t failures = get_varint_up_to(reader, (uint64_t)(reader->end - reader->at) / 3);
-    for (uint64_t i = 0; i < failures; i++) {
-        IMGSTAT_TRY(get_failure(reader, dataset, err));
-        if (i > 0 && failures_compare(&dataset->failures[i - 1], &dataset->failures[i]) > 0)
-            return record_damaged(err, "its failures are not in order");
-    }
-    dataset->failures_sorted = true;
+    IMGSTAT_TRY(get_failures(reader, dataset, err));
     return get_shards(reader, &dataset->shards, err);
 }
 

@@ -96,7 +96,10 @@ def test_refusals(program, folder):
             (("stats", "--json", "--shard", "1/3", *base[2:-1], "4", "in/a"), b"cannot be both 3 shards and 4"),
             (("stats", "--shard", "1/3", "in/a"), b"shards need --json or --csv"),
             (("stats", "--json", "--shard", "1/3", "-"), b"standard input cannot be in shards"),
-            (("normalize", "--together", "--shard", "1/3", "in/a", "-o", "out"), b"a shard has only a part of the images"),
+            (("normalize", "--together", "--shard", "1/3", "in/a", "-o", "out"),
+             b"by 'imgstat normalize --together --save-transfer t.json IN', then"),
+            (("equalize", "--together", "group=([0-9])", "--shard", "1/3", "in/a", "-o", "out"),
+             b"then write the shard by 'imgstat equalize --from g.rec --together group=REGEX --shard 1/3 IN -o OUT'"),
             (("normalize", "--shard", "1/3", "in/a", "-o", "-"), b"shards need a folder for -o"),
             (("normalize", "--shard", "1/3", "in/a", "-o", "x.png"), b"these inputs need a folder")):
         done = run(program, *words, cwd=folder, status=2)

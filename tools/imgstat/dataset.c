@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file may have failed in several pages. */
-static size_t count_failed(const ImgstatAccount *account)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < account->n_failures; i++)
-        n += i == 0 || strcmp(account->failures[i].name, account->failures[i - 1].name) != 0;
-    return n;
-}
-
 static bool print_record(const Options *o, const ImgstatRecord *record, MergedImages *merged,
                          const DatasetPrint *print)
 {
@@ -49,7 +40,7 @@ void dataset_print(const Options *o, ImgstatDataset *dataset, const DatasetPrint
     const size_t n = imgstat_dataset_records(dataset);
     ImgstatAccount account;
     imgstat_dataset_account(dataset, &account);
-    MergedImages merged = {.failed = count_failed(&account),
+    MergedImages merged = {.failed = account.failed,
                            .all_files = account.files,
                            .all_pages = account.pages,
                            .several = n > 1,

@@ -30,6 +30,7 @@ static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputS
     (void)context;
     if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
         text_no_memory();
+    imgstat_dataset_list_failures(dataset, SIZE_MAX); /* nothing else names them */
     (void)inputs_next(inputs, &window);
     PartRun run = {.options = o, .inputs = inputs, .into = dataset, .silent = true};
     const bool good =
@@ -65,65 +66,59 @@ static bool check(void *context, const ShardSet *set, uint32_t shard, const char
     return good;
 }
 
-static bool add(const ShardSet *set, uint32_t shard, ImgstatDataset *all)
-{
-    ImgstatDataset *one = NULL;
-    ImgstatError error;
-    char *const path = shard_path(set, shard, "rec");
-    bool good = complain(set->options, imgstat_dataset_load(path, 0, &one, &error), &error);
-    if (good)
-        good = complain(set->options, imgstat_dataset_merge(all, one, &error), &error);
-    imgstat_dataset_destroy(one);
-    free(path);
-    return good;
-}
-
-bool dataset_shard_do(const ShardSet *set, uint32_t shard, ImgstatDataset *all)
-{
-    const ShardWork work = {.ending = "rec", .run = run_shard, .check = check};
-    return shard_run(set, shard, &work) != SHARD_FAILED && add(set, shard, all);
-}
-
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-size_t dataset_report_failures(const Options *o, ImgstatDataset *dataset)
+/* The record of a shard lists all of them. */
+static void report_failures(const Options *o, const ImgstatAccount *account)
 {
-    ImgstatAccount account;
-    size_t n = 0;
-    imgstat_dataset_account(dataset, &account);
-    for (size_t i = 0; i < account.n_failures; i++) {
-        const ImgstatFailure *const failure = &account.failures[i];
-        n += i == 0 || strcmp(failure->name, account.failures[i - 1].name) != 0;
+    for (size_t i = 0; i < account->n_failures; i++) {
+        const ImgstatFailure *const failure = &account->failures[i];
         fprintf(stderr, "%s\n", failure->message);
         if (o->style == OUTPUT_JSON)
             print_json_error(stdout, failure->name, NULL, imgstat_result_name(failure->code),
                              failure->message);
     }
-    if (n > 0)
+    if (account->n_failures > 0)
         status_raise(STATUS_FAILED);
-    return n;
+    status_flush_stdout();
 }
 
-void dataset_report_sum(ImgstatDataset *dataset, size_t failed)
+static bool add(const ShardSet *set, uint32_t shard, ImgstatDataset *all, PartRun *sum)
 {
+    const Options *const o = set->options;
+    ImgstatDataset *one = NULL;
     ImgstatAccount account;
-    imgstat_dataset_account(dataset, &account);
-    if (failed > 0 && account.files > 1)
-        fprintf(stderr, "%zu measured, %zu failed\n", (size_t)account.files - failed, failed);
+    ImgstatError error;
+    char *const path = shard_path(set, shard, "rec");
+    bool good = complain(o, imgstat_dataset_load(path, 0, &one, &error), &error) &&
+                complain(o, imgstat_dataset_merge(all, one, &error), &error);
+    if (good) {
+        imgstat_dataset_account(one, &account);
+        report_failures(o, &account);
+        sum->failed += account.failed;
+        sum->done += account.files - account.failed;
+    }
+    imgstat_dataset_destroy(one);
+    free(path);
+    return good;
+}
+
+bool dataset_shard_do(const ShardSet *set, uint32_t shard, ImgstatDataset *all, PartRun *sum)
+{
+    const ShardWork work = {.ending = "rec", .run = run_shard, .check = check};
+    return shard_run(set, shard, &work) != SHARD_FAILED && add(set, shard, all, sum);
 }
 
 /* A shard prints no statistics. */
-static void report_shard(const Options *o, ImgstatDataset *dataset, size_t failed)
+static void report_shard(const Options *o, const PartRun *sum)
 {
-    ImgstatAccount account;
-    imgstat_dataset_account(dataset, &account);
-    if (!o->quiet || failed > 0)
+    if (!o->quiet || sum->failed > 0)
         fprintf(stderr, "shard %u of %u: %zu measured, %zu failed\n", (unsigned)o->shard,
-                (unsigned)o->shards, (size_t)account.files - failed, failed);
+                (unsigned)o->shards, sum->done, sum->failed);
 }
 
 /* False: one is not done. */
-static bool do_all(const ShardSet *set, ImgstatDataset *all)
+static bool do_all(const ShardSet *set, ImgstatDataset *all, PartRun *sum)
 {
     const Options *const o = set->options;
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
@@ -131,7 +126,8 @@ static bool do_all(const ShardSet *set, ImgstatDataset *all)
     for (uint32_t k = 1; good && k <= set->n && status_interrupted() == 0; k++) {
         if (!shard_is_wanted(o, k))
             continue;
-        good = dataset_shard_do(set, k, all);
+        progress_clear(&progress);
+        good = dataset_shard_do(set, k, all, sum);
         progress_show(&progress, k, set->n);
     }
     progress_clear(&progress);
@@ -150,8 +146,8 @@ void dataset_in_shards(const Options *o, const ShardCommand *command)
     if (imgstat_dataset_create(&all, &error) != IMGSTAT_OK)
         text_no_memory();
     status_catch_gently();
-    if (do_all(set, all)) {
-        const size_t failed = dataset_report_failures(o, all);
+    PartRun sum = {.options = o};
+    if (do_all(set, all, &sum)) {
         if (o->shard == 0) {
             PartRun run = {.options = o,
                            .inputs = inputs_open(o, (InputPart){0}, false),
@@ -161,9 +157,10 @@ void dataset_in_shards(const Options *o, const ShardCommand *command)
                            .measured = true};
             command->work(&run);
             inputs_close(run.inputs);
-            dataset_report_sum(all, failed);
+            if (sum.failed > 0 && sum.done + sum.failed > 1)
+                fprintf(stderr, "%zu measured, %zu failed\n", sum.done, sum.failed);
         } else {
-            report_shard(o, all, failed);
+            report_shard(o, &sum);
         }
     }
     if (status_interrupted() != 0)

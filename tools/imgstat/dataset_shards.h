@@ -5,18 +5,15 @@
 
 #include "shard_text.h"
 
-/* Does the shards that are wanted, each into a saved record in the folder of --state. If all are
- * wanted, prints the failures of files and calls command->work with the data set of all inputs. */
+/* Does the shards that are wanted, each into a saved record in the folder of --state, and prints
+ * the failures of files of each. If all are wanted, calls command->work with the data set of all
+ * inputs.
+ */
 void dataset_in_shards(const Options *options, const ShardCommand *command);
 
-/* Does a shard, unless it is done, and adds it to `all`. False after a sentence. */
-bool dataset_shard_do(const ShardSet *set, uint32_t shard, ImgstatDataset *all);
-
-/* Prints the failures in order of names, whichever run of the command found them. Returns the files
- * that failed. */
-size_t dataset_report_failures(const Options *options, ImgstatDataset *dataset);
-
-/* Prints the last line: "118 measured, 2 failed". */
-void dataset_report_sum(ImgstatDataset *dataset, size_t failed);
+/* Does a shard, unless it is done, adds it to `all`, and prints its failures in order of names,
+ * whichever run of the command found them. Adds its files to the counts of `sum`. False after a
+ * sentence. */
+bool dataset_shard_do(const ShardSet *set, uint32_t shard, ImgstatDataset *all, PartRun *sum);
 
 #endif

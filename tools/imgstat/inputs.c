@@ -32,8 +32,10 @@ struct InputStream {
     size_t members;    /* that it gave */
     bool walked;       /* a directory or an archive came */
     bool ended;
-    uint64_t before; /* weight of what came before the next input */
-    size_t given;    /* inputs */
+    uint64_t before;  /* weight of what came before the next input */
+    uint32_t reached; /* part of the latest input that was taken */
+    Input held;       /* of a later part, and not taken; path NULL: none */
+    size_t given;     /* inputs */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -160,10 +162,17 @@ static bool is_record(const char *name)
     return dot != NULL && strcmp(dot, ".rec") == 0 && imgstat_dataset_is_file(name);
 }
 
+/* What opening a file costs, and reading it. info: NULL where there is none. */
+static uint64_t weight_of(const struct stat *info)
+{
+    return INPUT_WEIGHT + (info != NULL && S_ISREG(info->st_mode) ? (uint64_t)info->st_size : 0);
+}
+
 static bool next_of_all(InputStream *stream, Input *out)
 {
     const char *name;
     struct stat info;
+    bool known;
     for (;;) {
         if (stream->walk != NULL && next_of_directory(stream, out))
             return true;
@@ -172,8 +181,8 @@ static bool next_of_all(InputStream *stream, Input *out)
         name = next_name(stream);
         if (name == NULL)
             return false;
-        const bool standard = strcmp(name, "-") == 0;
-        if (standard || stat(name, &info) != 0 || !S_ISDIR(info.st_mode))
+        known = strcmp(name, "-") != 0 && stat(name, &info) == 0;
+        if (!known || !S_ISDIR(info.st_mode))
             break;
         stream->walk = walk_open(stream->options, name, stream->warns);
         stream->directory = text_copy(name);
@@ -186,21 +195,21 @@ static bool next_of_all(InputStream *stream, Input *out)
         out->problem =
             walk_problem(name, "holds records, which are not mixed with images: 'imgstat "
                                "merge' reads them");
-    } else if (strcmp(name, "-") != 0 && input_names_pages(name, &path, &pages)) {
+    } else if (!known && split_pages(name, &path, &pages)) {
         *out = input_of(path);
         out->pages = pages;
     } else {
         *out = input_of(text_copy(name)); /* opening what is not there gives the cause */
+        out->weight = weight_of(known ? &info : NULL);
     }
     return true;
 }
 
-static uint64_t weight_of(const Input *input)
+static void weigh(Input *input)
 {
     struct stat info;
-    const bool known = input->problem == NULL && strcmp(input->path, "-") != 0 &&
-                       stat(input->path, &info) == 0 && S_ISREG(info.st_mode);
-    return INPUT_WEIGHT + (known ? (uint64_t)info.st_size : 0);
+    const bool known = input->problem == NULL && stat(input->path, &info) == 0;
+    input->weight = weight_of(known ? &info : NULL);
 }
 
 uint32_t input_part_of(const InputPart *part, uint64_t before)
@@ -210,20 +219,37 @@ uint32_t input_part_of(const InputPart *part, uint64_t before)
     return at < part->parts ? (uint32_t)at + 1 : part->parts; /* files may have grown meanwhile */
 }
 
-bool inputs_next_whole(InputStream *stream, Input *out, uint64_t *weight)
+/* The input that is held, or the next one. */
+static bool take(InputStream *stream, bool weighs, Input *out)
 {
-    while (!stream->ended && next_of_all(stream, out)) {
-        const bool parts = stream->part.parts > 0;
-        const uint64_t own = parts || weight != NULL ? weight_of(out) : 0;
+    if (stream->held.path == NULL) {
+        if (!next_of_all(stream, out))
+            return false;
+        if (weighs && out->weight == 0)
+            weigh(out);
+        return true;
+    }
+    *out = stream->held;
+    stream->held = (Input){.path = NULL};
+    return true;
+}
+
+bool inputs_next_whole(InputStream *stream, bool weighs, Input *out)
+{
+    const bool parts = stream->part.parts > 0;
+    const bool *const several = stream->part.wanted;
+    while (!stream->ended && take(stream, weighs || parts, out)) {
         const uint32_t part = parts ? input_part_of(&stream->part, stream->before) : 0;
-        stream->before += own;
-        const bool *const several = stream->part.wanted;
         stream->ended = several == NULL && part > stream->part.part;
+        if (stream->ended) {
+            stream->held = *out;
+            break;
+        }
+        stream->before += out->weight;
+        stream->reached = part;
         if (several != NULL ? several[part] : part == stream->part.part) {
             if (out->pages == NULL && stream->options->pages != NULL)
                 out->pages = text_copy(stream->options->pages);
-            if (weight != NULL)
-                *weight = own;
             return true;
         }
         input_release(out);
@@ -254,6 +280,15 @@ static Input member_of(const InputStream *stream, const TarItem *item)
     return input;
 }
 
+static void close_archive(InputStream *stream)
+{
+    if (stream->tar == NULL)
+        return;
+    tar_close(stream->tar);
+    stream->tar = NULL;
+    input_release(&stream->archive);
+}
+
 /* The next input of the archive that is listed; false: there is none. */
 static bool next_of_archive(InputStream *stream, Input *out)
 {
@@ -271,11 +306,8 @@ static bool next_of_archive(InputStream *stream, Input *out)
                                                      : "no such member in this archive");
     }
     stream->members++;
-    if (!more) {
-        tar_close(stream->tar);
-        stream->tar = NULL;
-        input_release(&stream->archive);
-    }
+    if (!more)
+        close_archive(stream);
     return more || none;
 }
 
@@ -310,7 +342,7 @@ bool inputs_next_one(InputStream *stream, Input *out)
             break;
         if (stream->tar != NULL)
             continue;
-        if (!inputs_next_whole(stream, out, NULL))
+        if (!inputs_next_whole(stream, false, out))
             return false;
         if (!open_archive(stream, out))
             break;
@@ -366,16 +398,32 @@ InputStream *inputs_open(const Options *options, InputPart part, bool warns)
     return stream;
 }
 
+static void release(InputStream *stream)
+{
+    close_archive(stream);
+    walk_close(stream->walk);
+    name_reader_release(&stream->reader);
+    free(stream->directory);
+    input_release(&stream->held);
+}
+
+void inputs_turn_to(InputStream *stream, InputPart part)
+{
+    if (part.part <= stream->reached) {
+        release(stream);
+        *stream = (InputStream){.options = stream->options};
+    }
+    close_archive(stream); /* nobody took the rest of it */
+    stream->part = part;
+    stream->given = 0;
+    stream->ended = false;
+}
+
 void inputs_close(InputStream *stream)
 {
     if (stream == NULL)
         return;
-    walk_close(stream->walk);
-    if (stream->tar != NULL)
-        input_release(&stream->archive);
-    tar_close(stream->tar);
-    name_reader_release(&stream->reader);
-    free(stream->directory);
+    release(stream);
     free(stream);
 }
 

@@ -12,6 +12,7 @@ typedef struct Input {
     char *pages;       /* owned; as ImgstatJob has them */
     TarMember *member; /* owned; NULL: a file; else "a.tar/b.png", and path is but a name */
     size_t tar_length; /* of "a.tar" in path where an output folder mirrors the archive; else 0 */
+    uint64_t weight;   /* INPUT_WEIGHT and the bytes of its file; 0: not known */
 } Input;
 
 typedef struct InputList {
@@ -55,6 +56,9 @@ uint32_t input_part_of(const InputPart *part, uint64_t before);
 
 /* Reads nothing so far. warns: reports links to directories that are entered once. */
 InputStream *inputs_open(const Options *options, InputPart part, bool warns);
+/* Gives the inputs of another part from here on. Names are read on where it comes after all that
+ * was given, else from the first one again. */
+void inputs_turn_to(InputStream *stream, InputPart part);
 /* Puts the next inputs, some thousand, in place of those of the window. False: none is left, and
  * the window is empty. What they point to is valid until the next call. */
 bool inputs_next(InputStream *stream, InputList *window);
@@ -62,9 +66,8 @@ bool inputs_next(InputStream *stream, InputList *window);
 void inputs_collect(InputStream *stream, InputList *out);
 /* Gives one input. input_release releases it. */
 bool inputs_next_one(InputStream *stream, Input *out);
-/* Gives one input, an archive as a whole, and its weight: the bytes of its file and INPUT_WEIGHT
- * more. */
-bool inputs_next_whole(InputStream *stream, Input *out, uint64_t *weight);
+/* Gives one input, an archive as a whole. weighs: and its weight. */
+bool inputs_next_whole(InputStream *stream, bool weighs, Input *out);
 /* The number of inputs of the whole stream, as far as it is known: false where directories may
  * follow. */
 bool inputs_count(const InputStream *stream, size_t *n);

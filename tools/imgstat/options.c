@@ -383,9 +383,19 @@ static bool check_shards(const char *name, Command command, Options *o)
                usage_error(name, "shards need --json%s",
                            command == COMMAND_INFO ? "" : " or --csv");
     if (t->together == IMGSTAT_BY_ALL ? !all : t->save_transfer != NULL)
-        return usage_error(name,
-                           "a shard has only a part of the images: make the transfer of all "
-                           "by --together --save-transfer without -o, and apply it in shards");
+        return o->group.text != NULL
+                   ? usage_error(name,
+                                 "a shard has only a part of the images: measure all by 'imgstat "
+                                 "stats --by group=REGEX --save-record g.rec IN', then write the "
+                                 "shard by '%s --from g.rec --together group=REGEX --shard "
+                                 "%u/%u IN -o OUT'",
+                                 name, (unsigned)o->shard, (unsigned)o->shards)
+                   : usage_error(name,
+                                 "a shard has only a part of the images: make the transfer of all "
+                                 "by '%s --together --save-transfer t.json IN', then write "
+                                 "shards by 'imgstat apply t.json IN -o OUT' with --shard or "
+                                 "--state",
+                                 name);
     if (o->state != NULL && t->output == NULL)
         return usage_error(name, "--state keeps what is written: -o names where");
     if (option_is_standard_output(t->output))

@@ -12,7 +12,7 @@
 typedef struct MergedImages {
     const char *group;
     uint64_t files, pages;
-    size_t failed;       /* files of the data set, of which something was not measured */
+    uint64_t failed;     /* files of the data set that were not measured as a whole */
     ImgstatKind kind;    /* of the images */
     uint64_t all_files;  /* of the data set, failed ones as well */
     uint64_t all_pages;  /* of the data set */

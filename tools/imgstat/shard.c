@@ -36,13 +36,12 @@ static void weigh(ShardSet *set)
         text_no_memory();
     XXH3_128bits_reset(state);
     InputStream *const inputs = inputs_open(set->options, (InputPart){0}, true);
-    Input input;
-    for (uint64_t weight; inputs_next_whole(inputs, &input, &weight); set->inputs++) {
-        set->weight += weight;
+    for (Input input; inputs_next_whole(inputs, true, &input); set->inputs++) {
+        set->weight += input.weight;
         XXH3_128bits_update(state, input.path, strlen(input.path) + 1);
         if (input.pages != NULL)
             XXH3_128bits_update(state, input.pages, strlen(input.pages));
-        put64(state, weight);
+        put64(state, input.weight);
         input_release(&input);
     }
     inputs_close(inputs);
@@ -189,20 +188,24 @@ static bool claim(const ShardSet *set)
     return good;
 }
 
+void shard_set_destroy(ShardSet *set)
+{
+    if (set == NULL)
+        return;
+    inputs_close(set->stream);
+    free(set);
+}
+
 ShardSet *shard_set_create(const Options *options)
 {
     ShardSet *const set = text_alloc(sizeof *set);
     *set = (ShardSet){.options = options, .n = options->shards > 0 ? options->shards : 1};
     weigh(set);
+    set->stream = inputs_open(options, (InputPart){0}, false);
     if (options->state == NULL || claim(set))
         return set;
-    free(set);
+    shard_set_destroy(set);
     return NULL;
-}
-
-void shard_set_destroy(ShardSet *set)
-{
-    free(set);
 }
 
 /* ---- Shards ---------------------------------------------------------------------------------- */
@@ -215,7 +218,8 @@ bool shard_is_wanted(const Options *options, uint32_t shard)
 InputStream *shard_inputs(const ShardSet *set, uint32_t shard)
 {
     const InputPart part = {.part = shard, .parts = set->n, .weight = set->weight};
-    return inputs_open(set->options, part, false);
+    inputs_turn_to(set->stream, part);
+    return set->stream;
 }
 
 char *shard_path(const ShardSet *set, uint32_t shard, const char *ending)
@@ -255,14 +259,12 @@ ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *wor
     char *const path = shard_path(set, shard, work->ending), *const temporary = temporary_of(path);
     ShardOutcome outcome = SHARD_WAS_DONE;
     if (!is_done(set, shard, work, path)) {
-        InputStream *const inputs = shard_inputs(set, shard);
-        outcome = work->run(work->context, set, shard, inputs, temporary) &&
+        outcome = work->run(work->context, set, shard, shard_inputs(set, shard), temporary) &&
                           put_in_place(set->options, temporary, path)
                       ? SHARD_DONE
                       : SHARD_FAILED;
         if (outcome == SHARD_FAILED)
             unlink(temporary);
-        inputs_close(inputs);
     }
     free(temporary);
     free(path);

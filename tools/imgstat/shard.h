@@ -24,10 +24,11 @@
  * weighs the bytes of its file and INPUT_WEIGHT more; an archive is one input. */
 typedef struct ShardSet {
     const Options *options;
-    uint32_t n;      /* shards */
-    uint64_t inputs; /* in all, archives for one */
-    uint64_t weight; /* of all */
-    uint8_t id[16];  /* digest of all names and sizes and of n, the same in every process */
+    uint32_t n;          /* shards */
+    uint64_t inputs;     /* in all, archives for one */
+    uint64_t weight;     /* of all */
+    uint8_t id[16];      /* digest of all names and sizes and of n, the same in every process */
+    InputStream *stream; /* stands behind the latest shard */
 } ShardSet;
 
 typedef struct ShardWork {
@@ -61,7 +62,8 @@ void shard_set_destroy(ShardSet *set); /* accepts NULL */
 
 /* Whether this process is to do a shard: that of --shard, else every one. */
 bool shard_is_wanted(const Options *options, uint32_t shard);
-/* The inputs of a shard; inputs_close closes them. */
+/* The inputs of a shard, valid until the next call; they are the set's. Shards in their order read
+ * all names once. */
 InputStream *shard_inputs(const ShardSet *set, uint32_t shard);
 /* "DIR/shard-0003-of-0016.rec"; freed by the caller. */
 char *shard_path(const ShardSet *set, uint32_t shard, const char *ending);

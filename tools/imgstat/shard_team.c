@@ -40,9 +40,9 @@ uint32_t *shard_team_order(const ShardSet *set)
         all[k] = (Weighed){.shard = k + 1};
     InputStream *const inputs = inputs_open(set->options, (InputPart){0}, false);
     const InputPart part = {.parts = set->n, .weight = set->weight};
-    uint64_t before = 0, weight;
-    for (Input input; inputs_next_whole(inputs, &input, &weight); before += weight) {
-        all[input_part_of(&part, before) - 1].weight += weight;
+    uint64_t before = 0;
+    for (Input input; inputs_next_whole(inputs, true, &input); before += input.weight) {
+        all[input_part_of(&part, before) - 1].weight += input.weight;
         input_release(&input);
     }
     inputs_close(inputs);

@@ -29,9 +29,11 @@ typedef struct Work {
 } Work;
 
 /* An archive is several inputs where it has several members. */
-static bool find_several(const Options *o)
+static bool find_several(const ShardSet *set)
 {
-    InputStream *const inputs = inputs_open(o, (InputPart){0}, false);
+    if (set->inputs > 1)
+        return true;
+    InputStream *const inputs = inputs_open(set->options, (InputPart){0}, false);
     size_t n = 0;
     for (Input input; n < 2 && inputs_next_one(inputs, &input); n++)
         input_release(&input);
@@ -106,7 +108,7 @@ static void print_sum(const ShardCommand *command, const PartRun *sum)
 static void run_all(const ShardSet *set, const ShardCommand *command)
 {
     const Options *const o = set->options;
-    const Work own = {.command = command, .several = find_several(o)};
+    const Work own = {.command = command, .several = find_several(set)};
     const ShardWork work = work_of(o, &own);
     PartRun sum = {.options = o};
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
@@ -170,41 +172,63 @@ static bool add_shard(Member *member, ImgstatDataset *one, uint32_t shard)
     return good;
 }
 
+/* A shard that --state keeps as a record. */
+typedef struct RecordShard {
+    const ShardSet *set;
+    uint32_t shard;
+    ImgstatDataset *all; /* receives it */
+} RecordShard;
+
+static void work_record(PartRun *run)
+{
+    const RecordShard *const one = run->context;
+    run->complete = dataset_shard_do(one->set, one->shard, one->all, run);
+}
+
+/* Does a shard and captures what it prints. */
+static bool make_text(Member *member, uint32_t shard, FILE *kept)
+{
+    const ShardSet *const set = member->set;
+    const ShardCommand *const command = member->work.command;
+    const bool several = member->work.several;
+    if (!is_merged(set->options))
+        return kept_text_make(command, set, shard, several, shard_inputs(set, shard), NULL, kept);
+    if (set->options->state != NULL) {
+        RecordShard one = {.set = set, .shard = shard, .all = member->own};
+        const ShardCommand record = {.work = work_record, .context = &one};
+        return kept_text_make(&record, set, shard, several, NULL, NULL, kept);
+    }
+    ImgstatDataset *one = NULL;
+    if (imgstat_dataset_create(&one, NULL) != IMGSTAT_OK)
+        text_no_memory();
+    const bool good =
+        kept_text_make(command, set, shard, several, shard_inputs(set, shard), one, kept) &&
+        add_shard(member, one, shard);
+    imgstat_dataset_destroy(one);
+    return good;
+}
+
 /* Does a shard and returns what is kept of it. NULL after a sentence. */
 static FILE *do_shard(Member *member, uint32_t shard)
 {
     const ShardSet *const set = member->set;
     const Options *const o = set->options;
     const ShardWork work = work_of(o, &member->work);
+    const bool in_folder = o->state != NULL && !is_merged(o);
     FILE *kept = NULL;
-    if (o->state != NULL && !is_merged(o)) {
+    if (in_folder) {
         if (shard_run(set, shard, &work) == SHARD_FAILED)
             return NULL;
         char *const path = shard_path(set, shard, work.ending);
         kept = fopen(path, "rbe");
         free(path);
-    } else if (o->state == NULL || dataset_shard_do(set, shard, member->own)) {
-        kept = temporary_stream();
     } else {
-        return NULL;
+        kept = temporary_stream();
     }
-    if (kept == NULL) {
+    if (kept == NULL)
         fprintf(stderr, "%s: shard %u cannot be kept: %s\n", o->command, (unsigned)shard,
                 strerror(errno));
-        return NULL;
-    }
-    if (o->state != NULL)
-        return kept;
-    ImgstatDataset *one = NULL;
-    if (is_merged(o) && imgstat_dataset_create(&one, NULL) != IMGSTAT_OK)
-        text_no_memory();
-    InputStream *const inputs = shard_inputs(set, shard);
-    const bool good =
-        kept_text_make(member->work.command, set, shard, member->work.several, inputs, one, kept) &&
-        (one == NULL || add_shard(member, one, shard));
-    inputs_close(inputs);
-    imgstat_dataset_destroy(one);
-    if (good)
+    if (kept == NULL || in_folder || make_text(member, shard, kept))
         return kept;
     fclose(kept);
     return NULL;
@@ -213,13 +237,11 @@ static FILE *do_shard(Member *member, uint32_t shard)
 /* The leader prints the shards that are here, in their order. */
 static void print_delivered(Member *member, bool waits)
 {
-    const Options *const o = member->set->options;
-    const bool texts = o->state == NULL || !is_merged(o);
     for (FILE *kept; member->printed < member->set->n &&
                      (kept = shard_team->collect(shard_team->context, member->printed + 1, waits));
          member->printed++)
-        if (texts && !kept_text_print(kept, member->work.command, &member->sum))
-            fail(o, "what a member sent arrived damaged");
+        if (!kept_text_print(kept, member->work.command, &member->sum))
+            fail(member->set->options, "what a member sent arrived damaged");
 }
 
 static void do_shards(Member *member)
@@ -267,7 +289,6 @@ static void finish_merged(Member *member)
     const Options *const o = set->options;
     const bool leads = shard_team->leads;
     ImgstatDataset *all = shard_team_reduce(member->own);
-    const size_t failed = leads && o->state != NULL ? dataset_report_failures(o, all) : 0;
     const bool shared = shard_team_agree(leads && needs_pixels(all));
     if (shared)
         all = shard_team_share(all);
@@ -285,8 +306,6 @@ static void finish_merged(Member *member)
         member->work.command->work(&run);
         inputs_close(run.inputs);
     }
-    if (leads && o->state != NULL)
-        dataset_report_sum(all, failed);
     imgstat_dataset_destroy(all);
 }
 
@@ -315,7 +334,7 @@ static void run_in_team(const Options *o, const ShardCommand *command)
         shard_team->start(shard_team->context);
     if (prepare(set, command)) {
         Member member = {.set = set,
-                         .work = {.command = command, .several = find_several(o)},
+                         .work = {.command = command, .several = find_several(set)},
                          .done = text_alloc(set->n + 1),
                          .sum = {.options = o}};
         memset(member.done, false, set->n + 1);

@@ -625,9 +625,11 @@ typedef struct ImgstatFailure {
 
 typedef struct ImgstatAccount {
     uint64_t files;                 /* that were to be measured */
+    uint64_t failed;                /* files that were not, or only some of their pages */
     uint64_t pages;                 /* that were measured */
     const ImgstatFailure *failures; /* n_failures, in ascending order of name, code and message */
-    size_t n_failures;
+    size_t n_failures;              /* the first of all_failures */
+    uint64_t all_failures;
     /* Of the names of the files: the sum modulo 2^128 of their XXH3 hashes of 128 bits, low byte
      * first. Their order does not count, how often each comes does. */
     uint8_t digest[16];
@@ -644,6 +646,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_set_shard(ImgstatDa
                                                                        uint32_t shard, uint32_t n,
                                                                        const uint8_t set[16],
                                                                        ImgstatError *err);
+enum { IMGSTAT_FAILURES_LISTED = 10000 };
+/* Sets how many failures a data set lists: IMGSTAT_FAILURES_LISTED, or those that its file lists,
+ * unless this says otherwise. It counts the others. SIZE_MAX: it lists all. */
+IMGSTAT_API void imgstat_dataset_list_failures(ImgstatDataset *dataset, size_t most);
 /* Receives the account of a data set, whose lists live until that changes. */
 IMGSTAT_API void imgstat_dataset_account(ImgstatDataset *dataset, ImgstatAccount *out);
 

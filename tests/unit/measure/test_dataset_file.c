@@ -31,7 +31,7 @@ Test(dataset_file, is_read_from_a_pipe)
     ImgstatDataset *set = NULL, *again = NULL;
     ImgstatError error = {0};
     cr_assert(imgstat_dataset_create(&set, NULL) == IMGSTAT_OK);
-    dataset_add_file(set, "a.tif", NULL);
+    dataset_add_file(set, "a.tif", false, NULL);
     uint8_t bytes[256], more[256];
     const size_t n = imgstat_dataset_bytes(set, bytes, sizeof bytes);
     cr_assert(n > 0 && n <= sizeof bytes);

@@ -291,7 +291,7 @@ static void add(ImgstatDataset *dataset, const char *group, uint8_t value, Imgst
     uint8_t pixels[2] = {value, 0};
     ImgstatRecord *const record = record_of(pixels, 1, 1, 1, sample);
     place(record, name, 0);
-    dataset_add_file(dataset, name, NULL);
+    dataset_add_file(dataset, name, false, NULL);
     cr_assert(dataset_add(dataset, group, record, NULL) == IMGSTAT_OK);
 }
 
@@ -363,7 +363,7 @@ Test(dataset, account_does_not_depend_on_order)
             ImgstatDataset *const set = k ? b : a;
             const char *const name = names[k ? 2 - i : i];
             snprintf(error.message, sizeof error.message, "%s: is missing", name);
-            dataset_add_file(set, name, NULL);
+            dataset_add_file(set, name, true, NULL);
             cr_assert(dataset_fail(set, name, &error, NULL) == IMGSTAT_OK);
         }
     }
@@ -376,11 +376,59 @@ Test(dataset, account_does_not_depend_on_order)
         cr_assert(strncmp(x.failures[i].message, names[i], 1) == 0 &&
                   x.failures[i].code == IMGSTAT_ERR_IO);
     }
-    dataset_add_file(a, "p", NULL);
+    dataset_add_file(a, "p", false, NULL);
     imgstat_dataset_account(a, &x);
     cr_assert(memcmp(x.digest, y.digest, sizeof x.digest) != 0, "a name that comes twice counts");
     imgstat_dataset_destroy(a);
     imgstat_dataset_destroy(b);
+}
+
+static void add_missing(ImgstatDataset *set, unsigned i)
+{
+    ImgstatError error = {.code = IMGSTAT_ERR_IO};
+    char name[16];
+    snprintf(name, sizeof name, "%05u.png", i);
+    snprintf(error.message, sizeof error.message, "%s: is missing", name);
+    dataset_add_file(set, name, true, NULL);
+    cr_assert(dataset_fail(set, name, &error, NULL) == IMGSTAT_OK);
+}
+
+/* The first ones in their order, however they came together. */
+Test(dataset, lists_some_failures_and_counts_all)
+{
+    enum { FAILURES = 25013, STEP = 7919 };
+    static const size_t wanted[] = {0, 1, 7, IMGSTAT_FAILURES_LISTED, SIZE_MAX};
+    for (size_t w = 0; w < 5; w++) {
+        ImgstatDataset *parts[3];
+        const size_t listed = wanted[w] < FAILURES ? wanted[w] : FAILURES;
+        for (unsigned k = 0; k < 3; k++) {
+            parts[k] = dataset_new(NULL);
+            if (wanted[w] != IMGSTAT_FAILURES_LISTED)
+                imgstat_dataset_list_failures(parts[k], wanted[w]);
+        }
+        for (unsigned i = 0; i < FAILURES; i++)
+            add_missing(parts[i % 3], i * STEP % FAILURES);
+        cr_assert(imgstat_dataset_merge(parts[1], parts[2], NULL) == IMGSTAT_OK);
+        cr_assert(imgstat_dataset_merge(parts[0], parts[1], NULL) == IMGSTAT_OK);
+        const size_t n = imgstat_dataset_bytes(parts[0], NULL, 0);
+        uint8_t *const bytes = malloc(n);
+        cr_assert(bytes && imgstat_dataset_bytes(parts[0], bytes, n) == n);
+        ImgstatDataset *again = NULL;
+        cr_assert(imgstat_dataset_from_bytes(NULL, bytes, n, 0, &again, NULL) == IMGSTAT_OK);
+        free(bytes);
+        ImgstatAccount account;
+        imgstat_dataset_account(again, &account);
+        cr_assert(account.files == FAILURES && account.failed == FAILURES &&
+                  account.all_failures == FAILURES && account.n_failures == listed);
+        for (unsigned i = 0; i < listed; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "%05u.png", i);
+            cr_assert_str_eq(account.failures[i].name, name);
+        }
+        imgstat_dataset_destroy(again);
+        for (unsigned k = 0; k < 3; k++)
+            imgstat_dataset_destroy(parts[k]);
+    }
 }
 
 Test(dataset, merging_adds_groups_and_refuses_other_kinds)

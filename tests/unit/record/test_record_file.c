@@ -85,7 +85,7 @@ static void add_image(ImgstatDataset *set, ImgstatSample sample, unsigned i, boo
             record->places[c] = (Places){
                 shared_text_retain(file), shared_text_retain(file), i % 2, i % 2, 100, 100};
     shared_text_release(file);
-    dataset_add_file(set, name, NULL);
+    dataset_add_file(set, name, i % 11 == 3, NULL);
     image_record_count_file(record, name);
     if (i % 11 == 3) {
         ImgstatError error = {.code = IMGSTAT_ERR_TRUNCATED};

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/* deflate_coder.c: a block in four steps: its runs are found, its symbols counted, their codes
+ * made, and the codes written. */
+#include "codec/deflate_coder.h"
+
+#include "base/compiler.h"
+#include "codec/deflate_loops.h"
+#include "codec/huffman.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHORTEST_RUN = 8, /* powers of two: run_starts */
+    SHORTEST_RUN_FAST = 16,
+    SAMPLE_STEP = 256, /* DEFLATE_RUNS_FAST counts the first SAMPLE bytes of each so many */
+    SAMPLE = 64,
+    SAMPLED_BLOCK = 16 << 10, /* larger blocks are sampled */
+    LITERALS = 256,
+    END_OF_BLOCK = 256,
+    FIRST_LENGTH = 257, /* the symbol of matches of 3 bytes */
+    SYMBOLS = 286,
+    SHORTEST_MATCH = 3,
+    LONGEST_MATCH = 258,
+    DISTANCE_CODES = 2, /* of one bit each; the first is distance 1, the other completes the code */
+    LENGTH_CODES = 19,
+    LENGTH_CODE_LIMIT = 7,
+    REPEAT = 16, /* the length before, 3 to 6 times; */
+    ZEROS = 17,  /* length 0, 3 to 10 times; */
+    MANY_ZEROS = 18,
+    STORED_MOST = 65535,
+    STORED_HEAD = 4, /* after the three bits of each block's head and what fills their byte */
+    MOST_HEAD = 512, /* bytes of a block's head */
+    WORDS = DEFLATE_CODER_BLOCK / 64
+};
+
+/* Bytes [at, at + n) of a block, each equal to the one before it, that matches stand for. */
+typedef struct Run {
+    uint32_t at, n;
+} Run;
+
+/* A symbol of the code that the lengths of a block's codes are written in. */
+typedef struct LengthSymbol {
+    uint8_t symbol, extra;
+} LengthSymbol;
+
+struct DeflateCoder {
+    const DeflateLoops *loops;
+    uint64_t equal[WORDS + 1]; /* a bit for each byte; one more word is 0 */
+    Run runs[DEFLATE_CODER_BLOCK / (SHORTEST_RUN + 1) + 1];
+    size_t n_runs;
+    uint8_t sample[DEFLATE_CODER_BLOCK / SAMPLE_STEP * SAMPLE];
+    uint32_t counts[SYMBOLS];
+    uint8_t lengths[SYMBOLS + DISTANCE_CODES];
+    uint16_t codes[SYMBOLS];
+    LengthSymbol head[SYMBOLS + DISTANCE_CODES];
+    unsigned n_symbols, n_head; /* literal and length symbols in the head; elements of head */
+    uint8_t head_lengths[LENGTH_CODES];
+    uint16_t head_codes[LENGTH_CODES];
+    unsigned n_head_lengths;
+};
+
+/* RFC 1951 section 3.2.5: the shortest match of each length symbol, and its extra bits. */
+static const uint16_t length_base[] = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
+                                       15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
+                                       67, 83, 99, 115, 131, 163, 195, 227, 258};
+static const uint8_t length_bits[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                      2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+/* RFC 1951 section 3.2.7: the order in which lengths of the code of lengths are written. */
+static const uint8_t length_order[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                                   11, 4,  12, 3, 13, 2, 14, 1, 15};
+
+DeflateCoder *deflate_coder_create_for(CpuLevel level)
+{
+    DeflateCoder *const coder = calloc(1, sizeof *coder);
+    if (coder)
+        coder->loops = deflate_loops(level);
+    return coder;
+}
+
+DeflateCoder *deflate_coder_create(void)
+{
+    return deflate_coder_create_for(cpu_features_level());
+}
+
+void deflate_coder_destroy(DeflateCoder *coder)
+{
+    free(coder);
+}
+
+size_t deflate_coder_bound(size_t n)
+{
+    /* Stored blocks of half a block at least, and what ends them; a block that is coded and then
+     * stored after all; room to write eight bytes. */
+    const size_t stored = n + (n / (DEFLATE_CODER_BLOCK / 2) + 4) * (1 + STORED_HEAD);
+    const size_t block = n < DEFLATE_CODER_BLOCK ? n : DEFLATE_CODER_BLOCK;
+    return stored + block / 2 + MOST_HEAD + sizeof(uint64_t);
+}
+
+/* The index of the length symbol of a match of n bytes. */
+static unsigned length_index(unsigned n)
+{
+    if (n == LONGEST_MATCH)
+        return 28;
+    const unsigned v = n - SHORTEST_MATCH;
+    if (v < 8)
+        return v;
+    const unsigned bits = 29u - (unsigned)__builtin_clz(v); /* extra bits: v has three more */
+    return 4 * bits + (v >> bits);
+}
+
+/* ---- Runs ---- */
+
+/* Returns the bits of words[0] at which at least `shortest` set bits begin, a power of two. before:
+ * the bit before the word. `shortest` is a constant where this is inlined. */
+FORCE_INLINE uint64_t run_starts(const uint64_t *words, uint64_t before, unsigned shortest)
+{
+    if (words[0] == 0)
+        return 0;
+    unsigned __int128 all = words[0] | (unsigned __int128)words[1] << 64;
+    for (unsigned k = 1; k < shortest; k *= 2)
+        all &= all >> k;
+    return (uint64_t)all & ~(words[0] << 1 | before);
+}
+
+/* Returns how many set bits follow bit `at`, itself included. A clear one follows them. */
+static size_t run_length(const uint64_t *words, size_t at)
+{
+    const uint64_t clear = ~words[at / 64] >> at % 64;
+    if (clear != 0)
+        return (size_t)__builtin_ctzll(clear);
+    size_t w = at / 64 + 1;
+    while (words[w] == UINT64_MAX)
+        w++;
+    return w * 64 + (size_t)__builtin_ctzll(~words[w]) - at;
+}
+
+/* What of a run of n bytes is written as matches: as many of the longest as fit, and what remains
+ * if it is not too short. */
+static size_t covered(size_t n, unsigned shortest)
+{
+    return n % LONGEST_MATCH < shortest ? n - n % LONGEST_MATCH : n;
+}
+
+FORCE_INLINE void find_runs(DeflateCoder *coder, const uint8_t *from, size_t n, unsigned shortest)
+{
+    const size_t words = (n + 63) / 64;
+    uint64_t before = 0;
+    coder->loops->equal(from, n, coder->equal);
+    coder->equal[words] = 0;
+    coder->n_runs = 0;
+    for (size_t w = 0; w < words; w++) {
+        uint64_t starts = run_starts(coder->equal + w, before, shortest);
+        before = coder->equal[w] >> 63;
+        for (; starts != 0; starts &= starts - 1) {
+            const size_t at = w * 64 + (size_t)__builtin_ctzll(starts);
+            const size_t bytes = covered(run_length(coder->equal, at), shortest);
+            if (bytes > 0)
+                coder->runs[coder->n_runs++] = (Run){(uint32_t)at, (uint32_t)bytes};
+        }
+    }
+}
+
+/* ---- Counts ---- */
+
+static void count_matches(DeflateCoder *coder)
+{
+    for (size_t k = 0; k < coder->n_runs; k++) {
+        const unsigned n = coder->runs[k].n, rest = n % LONGEST_MATCH;
+        coder->counts[SYMBOLS - 1] += n / LONGEST_MATCH;
+        if (rest > 0)
+            coder->counts[FIRST_LENGTH + length_index(rest)]++;
+    }
+}
+
+static void count_all(DeflateCoder *coder, const uint8_t *from, size_t n)
+{
+    memset(coder->counts, 0, sizeof coder->counts);
+    coder->loops->count(from, n, coder->counts);
+    for (size_t k = 0; k < coder->n_runs; k++)
+        coder->counts[from[coder->runs[k].at]] -= coder->runs[k].n;
+    count_matches(coder);
+    coder->counts[END_OF_BLOCK] = 1;
+}
+
+/* Every literal counts as if it had occurred once more, for those that the sample lacks. */
+static void count_sample(DeflateCoder *coder, const uint8_t *from, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t at = 0; at < n; at += SAMPLE_STEP) {
+        const size_t taken = n - at < SAMPLE ? n - at : SAMPLE;
+        memcpy(coder->sample + bytes, from + at, taken);
+        bytes += taken;
+    }
+    memset(coder->counts, 0, sizeof coder->counts);
+    for (size_t i = 0; i < LITERALS; i++)
+        coder->counts[i] = 1;
+    coder->loops->count(coder->sample, bytes, coder->counts);
+    count_matches(coder);
+    coder->counts[END_OF_BLOCK] = 1;
+}
+
+/* ---- The head of a block ---- */
+
+/* Appends `times` symbols of one length, as repeats where three or more follow each other. */
+static void repeat_length(DeflateCoder *coder, uint8_t length, unsigned times)
+{
+    LengthSymbol *const head = coder->head;
+    unsigned *const n = &coder->n_head;
+    if (length > 0) {
+        head[(*n)++] = (LengthSymbol){length, 0};
+        times--;
+    }
+    while (times >= 3) {
+        const unsigned most = length > 0 ? 6 : times > 10 ? 138 : 10;
+        const unsigned taken = times < most ? times : most;
+        const bool many = length == 0 && taken > 10;
+        head[(*n)++] = (LengthSymbol){.symbol = length > 0 ? REPEAT
+                                                : many     ? MANY_ZEROS
+                                                           : ZEROS,
+                                      .extra = (uint8_t)(taken - (many ? 11 : 3))};
+        times -= taken;
+    }
+    for (; times > 0; times--)
+        head[(*n)++] = (LengthSymbol){length, 0};
+}
+
+static unsigned extra_bits(unsigned length_symbol)
+{
+    static const uint8_t bits[] = {2, 3, 7};
+    return length_symbol < REPEAT ? 0 : bits[length_symbol - REPEAT];
+}
+
+/* Makes the head of the codes in coder->lengths. */
+static void make_head(DeflateCoder *coder)
+{
+    uint32_t counts[LENGTH_CODES] = {0};
+    uint8_t *const lengths = coder->lengths;
+    unsigned n = SYMBOLS;
+    while (lengths[n - 1] == 0)
+        n--;
+    coder->n_symbols = n;
+    for (unsigned i = 0; i < DISTANCE_CODES; i++)
+        lengths[n++] = 1;
+    coder->n_head = 0;
+    for (unsigned i = 0, next; i < n; i = next) {
+        for (next = i + 1; next < n && lengths[next] == lengths[i]; next++) {
+        }
+        repeat_length(coder, lengths[i], next - i);
+    }
+    for (unsigned i = 0; i < coder->n_head; i++)
+        counts[coder->head[i].symbol]++;
+    huffman_lengths(counts, LENGTH_CODES, LENGTH_CODE_LIMIT, coder->head_lengths);
+    huffman_codes(coder->head_lengths, LENGTH_CODES, coder->head_codes);
+    coder->n_head_lengths = LENGTH_CODES;
+    while (coder->n_head_lengths > 4 &&
+           coder->head_lengths[length_order[coder->n_head_lengths - 1]] == 0)
+        coder->n_head_lengths--;
+}
+
+static uint64_t head_bits(const DeflateCoder *coder)
+{
+    uint64_t bits = 3 + 5 + 5 + 4 + 3 * coder->n_head_lengths;
+    for (unsigned i = 0; i < coder->n_head; i++)
+        bits += coder->head_lengths[coder->head[i].symbol] + extra_bits(coder->head[i].symbol);
+    return bits;
+}
+
+static void write_head(const DeflateCoder *coder, bool final, BitEnd *end)
+{
+    bits_put(end, (uint64_t) final | 2 << 1, 3);
+    bits_put(end, coder->n_symbols - 257, 5);
+    bits_put(end, DISTANCE_CODES - 1, 5);
+    bits_put(end, coder->n_head_lengths - 4, 4);
+    for (unsigned i = 0; i < coder->n_head_lengths; i++)
+        bits_put(end, coder->head_lengths[length_order[i]], 3);
+    for (unsigned i = 0; i < coder->n_head; i++) {
+        const LengthSymbol s = coder->head[i];
+        bits_put(end, coder->head_codes[s.symbol], coder->head_lengths[s.symbol]);
+        bits_put(end, s.extra, extra_bits(s.symbol));
+    }
+}
+
+/* ---- The symbols of a block ---- */
+
+/* Exact where all bytes were counted. */
+static uint64_t symbol_bits(const DeflateCoder *coder)
+{
+    uint64_t bits = 0;
+    for (unsigned s = 0; s < SYMBOLS; s++)
+        bits += (uint64_t)coder->counts[s] *
+                (coder->lengths[s] + (s < FIRST_LENGTH ? 0u : length_bits[s - FIRST_LENGTH] + 1u));
+    return bits;
+}
+
+/* Those of a match of n bytes at distance 1. */
+static unsigned match_bits(const DeflateCoder *coder, unsigned n)
+{
+    const unsigned index = length_index(n);
+    return coder->lengths[FIRST_LENGTH + index] + length_bits[index] + 1u;
+}
+
+static void put_match(const DeflateCoder *coder, unsigned n, BitEnd *end)
+{
+    const unsigned index = length_index(n), symbol = FIRST_LENGTH + index;
+    const uint64_t extra = n - length_base[index];
+    bits_put(end, coder->codes[symbol] | extra << coder->lengths[symbol], match_bits(coder, n));
+}
+
+static unsigned next_match(uint32_t left)
+{
+    return left < LONGEST_MATCH ? left : LONGEST_MATCH;
+}
+
+static void write_symbols(const DeflateCoder *coder, const uint8_t *from, size_t n, BitEnd *end)
+{
+    LiteralCodes codes;
+    size_t at = 0;
+    for (unsigned i = 0; i < LITERALS; i++)
+        literal_codes_set(&codes, (uint8_t)i, coder->codes[i], coder->lengths[i]);
+    for (size_t k = 0; k < coder->n_runs; k++) {
+        const Run run = coder->runs[k];
+        coder->loops->literals(from + at, run.at - at, &codes, end);
+        for (uint32_t left = run.n; left > 0; left -= next_match(left))
+            put_match(coder, next_match(left), end);
+        at = run.at + run.n;
+    }
+    coder->loops->literals(from + at, n - at, &codes, end);
+    bits_put(end, coder->codes[END_OF_BLOCK], coder->lengths[END_OF_BLOCK]);
+}
+
+/* ---- Stored blocks ---- */
+
+static void fill_byte(BitEnd *end)
+{
+    if (end->n > 0)
+        bits_put(end, 0, 8 - end->n);
+}
+
+static void put_stored(const uint8_t *from, size_t n, bool final, BitEnd *end)
+{
+    bits_put(end, final, 3);
+    fill_byte(end);
+    bits_put(end, (uint64_t)n | (uint64_t)(n ^ 0xFFFF) << 16, 8 * STORED_HEAD);
+    if (n > 0)
+        memcpy(end->to, from, n);
+    end->to += n;
+}
+
+static void store(const uint8_t *from, size_t n, bool final, BitEnd *end)
+{
+    for (; n > STORED_MOST; from += STORED_MOST, n -= STORED_MOST)
+        put_stored(from, STORED_MOST, false, end);
+    put_stored(from, n, final, end);
+}
+
+/* The least that stored blocks of n bytes take. */
+static uint64_t stored_bits(size_t n)
+{
+    return 8 * (uint64_t)n + (n + STORED_MOST - 1) / STORED_MOST * (3 + 8 * STORED_HEAD);
+}
+
+/* ---- Blocks ---- */
+
+static bool is_sampled(bool fast, size_t n)
+{
+    return fast && n > SAMPLED_BLOCK;
+}
+
+/* Finds a block's runs, and the lengths of its codes. */
+static void plan_block(DeflateCoder *coder, bool fast, const uint8_t *from, size_t n)
+{
+    if (fast)
+        find_runs(coder, from, n, SHORTEST_RUN_FAST);
+    else
+        find_runs(coder, from, n, SHORTEST_RUN);
+    if (is_sampled(fast, n))
+        count_sample(coder, from, n);
+    else
+        count_all(coder, from, n);
+    huffman_lengths(coder->counts, SYMBOLS, LITERAL_LONGEST, coder->lengths);
+}
+
+/* Of a sample's counts the size is not known before the symbols are written. */
+static void write_block(DeflateCoder *coder, bool fast, const uint8_t *from, size_t n, bool final,
+                        BitEnd *end)
+{
+    const BitEnd begin = *end;
+    plan_block(coder, fast, from, n);
+    huffman_codes(coder->lengths, SYMBOLS, coder->codes);
+    const uint64_t symbols = is_sampled(fast, n) ? 0 : symbol_bits(coder);
+    make_head(coder);
+    if (symbols + head_bits(coder) < stored_bits(n)) {
+        write_head(coder, final, end);
+        write_symbols(coder, from, n, end);
+        const uint64_t bits = 8 * (uint64_t)(end->to - begin.to) + end->n - begin.n;
+        if (bits < stored_bits(n))
+            return;
+        *end = begin;
+    }
+    store(from, n, final, end);
+}
+
+size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint8_t *from, size_t n,
+                           bool last, uint8_t *to)
+{
+    BitEnd end = {.to = to};
+    if (coding == DEFLATE_STORED) {
+        store(from, n, last, &end);
+        return (size_t)(end.to - to);
+    }
+    for (size_t at = 0; at < n || at == 0; at += DEFLATE_CODER_BLOCK) {
+        const size_t left = n - at;
+        const size_t taken = left < DEFLATE_CODER_BLOCK ? left : DEFLATE_CODER_BLOCK;
+        write_block(coder, coding == DEFLATE_RUNS_FAST, from + at, taken, last && taken == left,
+                    &end);
+    }
+    if (!last)
+        put_stored(NULL, 0, false, &end);
+    fill_byte(&end);
+    return (size_t)(end.to - to);
+}
+
+void deflate_coder_bits(DeflateCoder *coder, const uint8_t *from, size_t n, uint32_t *bits)
+{
+    size_t run = 0;
+    plan_block(coder, false, from, n);
+    bits[0] = 0;
+    for (size_t i = 0; i < n;) {
+        if (run == coder->n_runs || i < coder->runs[run].at) {
+            bits[i + 1] = bits[i] + coder->lengths[from[i]];
+            i++;
+            continue;
+        }
+        for (uint32_t left = coder->runs[run++].n, n_match; left > 0; left -= n_match) {
+            n_match = next_match(left);
+            const uint32_t after = bits[i] + match_bits(coder, n_match);
+            for (uint32_t k = 0; k < n_match; k++)
+                bits[++i] = after;
+        }
+    }
+}

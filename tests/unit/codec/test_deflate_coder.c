@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* test_deflate_coder.c: streams of the coder, by the loops of every processor, against the text of
+ * docs/deflate-coder.md written as plainly as possible; and read back by zlib. */
+#include "codec/deflate_coder.h"
+#include "codec/huffman.h"
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+TestSuite(deflate_coder);
+
+enum { MOST = 200000, GUARD = 64, BLOCK = 65536 };
+
+/* ---- The text ---- */
+
+typedef struct Stream {
+    uint8_t *bytes;
+    size_t bits;
+} Stream;
+
+static void put(Stream *s, unsigned value, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++, s->bits++) {
+        if (s->bits % 8 == 0)
+            s->bytes[s->bits / 8] = 0;
+        s->bytes[s->bits / 8] |= (uint8_t)((value >> i & 1) << s->bits % 8);
+    }
+}
+
+static void put_stored(Stream *s, const uint8_t *from, size_t n, bool final)
+{
+    do {
+        const size_t taken = n < 65535 ? n : 65535;
+        put(s, final && taken == n, 3);
+        while (s->bits % 8 != 0)
+            put(s, 0, 1);
+        put(s, (unsigned)taken, 16);
+        put(s, (unsigned)taken ^ 0xFFFF, 16);
+        for (size_t i = 0; i < taken; i++)
+            put(s, from[i], 8);
+        from += taken;
+        n -= taken;
+    } while (n > 0);
+}
+
+/* RFC 1951's table of lengths, searched. */
+static unsigned length_symbol(unsigned n, unsigned *extra, unsigned *extra_bits)
+{
+    static const unsigned base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                    31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+    unsigned i = 28;
+    while (base[i] > n)
+        i--;
+    *extra = n - base[i];
+    *extra_bits = i < 8 || i == 28 ? 0 : (i - 4) / 4;
+    return 257 + i;
+}
+
+/* match[i]: the length of the match that begins at byte i; 1: a literal; 0: inside a match. */
+static void find_matches(const uint8_t *from, size_t n, size_t shortest, unsigned *match)
+{
+    for (size_t i = 0; i < n; i++)
+        match[i] = 1;
+    for (size_t i = 1; i < n; i++) {
+        size_t end = i;
+        while (end < n && from[end] == from[end - 1])
+            end++;
+        for (size_t at = i; at < end;) {
+            const size_t left = end - at, taken = left < 258 ? left : 258;
+            if (taken < 258 && taken < shortest)
+                break;
+            memset(match + at, 0, taken * sizeof *match);
+            match[at] = (unsigned)taken;
+            at += taken;
+        }
+        i = end > i ? end - 1 : i;
+    }
+}
+
+static void count_symbols(const uint8_t *from, size_t n, const unsigned *match, bool fast,
+                          uint32_t counts[286])
+{
+    unsigned extra, bits;
+    memset(counts, 0, 286 * sizeof *counts);
+    counts[256] = 1;
+    const bool sampled = fast && n > 16384;
+    for (size_t v = 0; sampled && v < 256; v++)
+        counts[v] = 1;
+    for (size_t i = 0; i < n; i++) {
+        if (match[i] > 1)
+            counts[length_symbol(match[i], &extra, &bits)]++;
+        if (sampled ? i % 256 < 64 : match[i] == 1)
+            counts[from[i]]++;
+    }
+}
+
+static unsigned head_symbols(const uint8_t *lengths, unsigned n, unsigned (*out)[3])
+{
+    unsigned made = 0;
+    for (unsigned i = 0; i < n;) {
+        unsigned k = 1;
+        while (i + k < n && lengths[i + k] == lengths[i])
+            k++;
+        const unsigned length = lengths[i];
+        i += k;
+        if (length > 0) {
+            out[made][0] = length, out[made][1] = 0, out[made++][2] = 0;
+            k--;
+        }
+        while (k >= 3) {
+            const unsigned symbol = length > 0 ? 16 : k >= 11 ? 18 : 17;
+            const unsigned least = symbol == 18 ? 11 : 3, most = symbol == 16   ? 6
+                                                                 : symbol == 17 ? 10
+                                                                                : 138;
+            const unsigned taken = k < most ? k : most;
+            out[made][0] = symbol, out[made][1] = taken - least;
+            out[made++][2] = symbol == 16 ? 2 : symbol == 17 ? 3 : 7;
+            k -= taken;
+        }
+        for (; k > 0; k--)
+            out[made][0] = length, out[made][1] = 0, out[made++][2] = 0;
+    }
+    return made;
+}
+
+static void put_head(Stream *s, const uint8_t *of_symbols, bool final)
+{
+    static const unsigned order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                     11, 4,  12, 3, 13, 2, 14, 1, 15};
+    unsigned n = 286, symbols[300][3], lengths_n = 19;
+    uint8_t all[288], lengths[19];
+    uint16_t codes[19];
+    uint32_t counts[19] = {0};
+    while (of_symbols[n - 1] == 0)
+        n--;
+    memcpy(all, of_symbols, n);
+    all[n] = all[n + 1] = 1;
+    const unsigned made = head_symbols(all, n + 2, symbols);
+    for (unsigned i = 0; i < made; i++)
+        counts[symbols[i][0]]++;
+    huffman_lengths(counts, 19, 7, lengths);
+    huffman_codes(lengths, 19, codes);
+    while (lengths_n > 4 && lengths[order[lengths_n - 1]] == 0)
+        lengths_n--;
+    put(s, final, 1);
+    put(s, 2, 2);
+    put(s, n - 257, 5);
+    put(s, 1, 5);
+    put(s, lengths_n - 4, 4);
+    for (unsigned i = 0; i < lengths_n; i++)
+        put(s, lengths[order[i]], 3);
+    for (unsigned i = 0; i < made; i++) {
+        put(s, codes[symbols[i][0]], lengths[symbols[i][0]]);
+        put(s, symbols[i][1], symbols[i][2]);
+    }
+}
+
+static void put_block(Stream *s, const uint8_t *from, size_t n, bool fast, bool final)
+{
+    unsigned *const match = malloc((n + 1) * sizeof *match), extra, bits;
+    uint32_t counts[286];
+    uint8_t lengths[286];
+    uint16_t codes[286];
+    const Stream before = *s;
+    find_matches(from, n, fast ? 16 : 8, match);
+    count_symbols(from, n, match, fast, counts);
+    huffman_lengths(counts, 286, 12, lengths);
+    huffman_codes(lengths, 286, codes);
+    put_head(s, lengths, final);
+    for (size_t i = 0; i < n; i++) {
+        if (match[i] == 1)
+            put(s, codes[from[i]], lengths[from[i]]);
+        if (match[i] <= 1)
+            continue;
+        const unsigned symbol = length_symbol(match[i], &extra, &bits);
+        put(s, codes[symbol], lengths[symbol]);
+        put(s, extra, bits);
+        put(s, 0, 1);
+    }
+    put(s, codes[256], lengths[256]);
+    if (s->bits - before.bits >= 8 * n + 35 * ((n + 65534) / 65535)) {
+        s->bits = before.bits;
+        if (s->bits % 8 != 0) /* of the last byte, what was there before */
+            s->bytes[s->bits / 8] &= (uint8_t)((1u << s->bits % 8) - 1);
+        put_stored(s, from, n, final);
+    }
+    free(match);
+}
+
+static size_t reference(DeflateCoding coding, const uint8_t *from, size_t n, bool last, uint8_t *to)
+{
+    Stream s = {.bytes = to};
+    if (coding == DEFLATE_STORED) {
+        put_stored(&s, from, n, last);
+        return (s.bits + 7) / 8;
+    }
+    size_t at = 0;
+    do {
+        const size_t taken = n - at < BLOCK ? n - at : BLOCK;
+        put_block(&s, from + at, taken, coding == DEFLATE_RUNS_FAST, last && at + taken == n);
+        at += taken;
+    } while (at < n);
+    if (!last)
+        put_stored(&s, from, 0, false);
+    return (s.bits + 7) / 8;
+}
+
+/* ---- Bytes to compress ---- */
+
+typedef enum Pattern {
+    RANDOM,
+    CONSTANT,
+    RUNS,        /* of all lengths, two values */
+    DIFFERENCES, /* small numbers of both signs, as rows of a photograph give */
+    STEEP,       /* counts that want codes longer than allowed */
+    TRAP,        /* where the fast setting samples zeros, everything else is random */
+    ODD_WORDS,   /* runs that cross words of 64 bytes */
+    PATTERNS
+} Pattern;
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void fill(Pattern pattern, uint8_t *to, size_t n)
+{
+    uint32_t state = 3;
+    for (size_t i = 0, run = 0, length = 1; i < n; i++) {
+        const uint32_t r = next_random(&state);
+        switch (pattern) {
+        case RANDOM:
+            to[i] = (uint8_t)r;
+            break;
+        case CONSTANT:
+            to[i] = 200;
+            break;
+        case RUNS:
+            to[i] = length % 2 ? 3 : 250;
+            if (++run == length % 600 + 1) {
+                run = 0;
+                length++;
+            }
+            break;
+        case DIFFERENCES:
+            to[i] = (uint8_t)(r % 9 + next_random(&state) % 9 - 8);
+            break;
+        case STEEP:
+            for (to[i] = 0; to[i] < 40 && next_random(&state) % 1000 < 618; to[i]++) {
+            }
+            break;
+        case TRAP:
+            to[i] = i % 256 < 64 ? 0 : (uint8_t)r;
+            break;
+        default: /* mostly repeats */
+            to[i] = (uint8_t)(r % 12 == 0 || i == 0 ? r >> 5 : to[i - 1]);
+        }
+    }
+}
+
+static void expect_inflates(const uint8_t *stream, size_t bytes, const uint8_t *expected, size_t n)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)stream, .avail_in = (uInt)bytes};
+    uint8_t *const got = malloc(n + 1);
+    cr_assert_eq(inflateInit2(&z, -15), Z_OK);
+    z.next_out = got;
+    z.avail_out = (uInt)n + 1;
+    cr_assert_eq(inflate(&z, Z_FINISH), Z_STREAM_END, "%s", z.msg ? z.msg : "");
+    cr_assert_eq(z.total_out, n);
+    cr_assert_eq(z.avail_in, 0);
+    cr_assert_arr_eq(got, expected, n);
+    inflateEnd(&z);
+    free(got);
+}
+
+static void compare(CpuLevel level)
+{
+    static const size_t sizes[] = {0,     1,     2,     7,     8,      9,      17,    63,    64,
+                                   65,    127,   128,   129,   257,    4097,   16384, 16385, 32768,
+                                   65535, 65536, 65537, 65544, 131072, 131073, MOST};
+    if (!cpu_features_supports(level))
+        cr_skip_test("the processor has no %s", cpu_features_level_names[level]);
+    DeflateCoder *const coder = deflate_coder_create_for(level);
+    uint8_t *const to = malloc(2 * MOST + GUARD), *const expected = malloc(2 * MOST);
+    unsigned streams = 0;
+    for (int pattern = 0; pattern < PATTERNS; pattern++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int how = 0; how < 6; how++, streams++) {
+                const DeflateCoding coding = (DeflateCoding)(how / 2);
+                const size_t n = sizes[s], room = deflate_coder_bound(n);
+                const bool last = how % 2;
+                /* At the end of its memory, so that sanitizers see a byte too many. */
+                uint8_t *const exact = malloc(n + 1);
+                fill((Pattern)pattern, exact + 1, n);
+                guard_fill(to + room, GUARD);
+                const size_t made = deflate_coder_write(coder, coding, exact + 1, n, last, to);
+                cr_assert_leq(made, room);
+                cr_assert(guard_holds(to + room, GUARD));
+                const size_t wanted = reference(coding, exact + 1, n, last, expected);
+                cr_assert_eq(made, wanted, "pattern %d, %zu bytes, coding %d: %zu bytes, not %zu",
+                             pattern, n, how, made, wanted);
+                cr_assert_arr_eq(to, expected, made, "pattern %d, %zu bytes, coding %d", pattern, n,
+                                 how);
+                if (last)
+                    expect_inflates(to, made, exact + 1, n);
+                free(exact);
+            }
+    cr_assert_eq(streams, PATTERNS * 6 * sizeof sizes / sizeof *sizes);
+    deflate_coder_destroy(coder);
+    free(to);
+    free(expected);
+}
+
+Test(deflate_coder, portable)
+{
+    compare(PROCESSOR_PORTABLE);
+}
+
+Test(deflate_coder, avx2)
+{
+    compare(PROCESSOR_AVX2);
+}
+
+Test(deflate_coder, avx512)
+{
+    compare(PROCESSOR_AVX512);
+}
+
+/* Pieces that do not end a stream make one together. */
+Test(deflate_coder, pieces_follow_each_other)
+{
+    DeflateCoder *const coder = deflate_coder_create();
+    uint8_t *const from = malloc(MOST), *const to = malloc(4 * MOST);
+    size_t bytes = 0;
+    fill(DIFFERENCES, from, MOST);
+    for (size_t at = 0, n = 1; at < MOST; at += n, n = n * 3 + 1) {
+        n = n < MOST - at ? n : MOST - at;
+        const DeflateCoding coding = (DeflateCoding)(n % 3);
+        bytes += deflate_coder_write(coder, coding, from + at, n, at + n == MOST, to + bytes);
+    }
+    expect_inflates(to, bytes, from, MOST);
+    deflate_coder_destroy(coder);
+    deflate_coder_destroy(NULL);
+    free(from);
+    free(to);
+}
+
+Test(deflate_coder, bits_are_those_that_are_written)
+{
+    DeflateCoder *const coder = deflate_coder_create();
+    uint8_t *const from = malloc(BLOCK);
+    uint32_t *const bits = malloc((BLOCK + 1) * sizeof *bits);
+    unsigned *const match = malloc(BLOCK * sizeof *match), extra, extra_bits;
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        uint32_t counts[286], sum = 0;
+        uint8_t lengths[286];
+        fill((Pattern)pattern, from, BLOCK);
+        find_matches(from, BLOCK, 8, match);
+        count_symbols(from, BLOCK, match, false, counts);
+        huffman_lengths(counts, 286, 12, lengths);
+        deflate_coder_bits(coder, from, BLOCK, bits);
+        cr_assert_eq(bits[0], 0);
+        for (size_t i = 0; i < BLOCK; i++) {
+            if (match[i] == 1)
+                sum += lengths[from[i]];
+            if (match[i] > 1) {
+                const unsigned symbol = length_symbol(match[i], &extra, &extra_bits);
+                sum += lengths[symbol] + extra_bits + 1;
+            }
+            cr_assert_eq(bits[i + 1], sum, "pattern %d, byte %zu", pattern, i);
+        }
+    }
+    deflate_coder_destroy(coder);
+    free(from);
+    free(bits);
+    free(match);
+}
