@@ -23,8 +23,9 @@ BELOW = {
     "measure": "base record transfer device codec",
     "transform": "base record transfer device codec measure",
     "batch": "base record transfer device codec measure transform",
+    "decode": "base record transfer device codec",
 }
-KERNELS = "base record transfer device"  # of src/, for everything in kernels/
+KERNELS = "base codec record transfer device"  # of src/, for everything in kernels/
 BACKENDS = {"cpu"}
 EXCEPTIONS = {"device/device.c": BACKENDS}  # the table that names what others do not
 

@@ -262,6 +262,14 @@ const uint8_t *png_stream_row(PngStream *stream)
     return block->bytes + (size_t)stream->row++ * stream->stride;
 }
 
+const uint8_t *png_stream_row_below(const PngStream *stream)
+{
+    const Block *const block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
+    return stream->in_use && stream->row < block->rows
+               ? block->bytes + (size_t)stream->row * stream->stride
+               : NULL;
+}
+
 /* Returns whether the decoder lets libpng skip chunks of a type: they do not concern samples. */
 static bool is_passed_over(const uint8_t *type)
 {
@@ -288,18 +296,18 @@ static bool checksum_holds(const Source *source, uint64_t at, uint32_t n, uint32
            png_get32(bytes) == crc;
 }
 
-static bool tail_is_usual(const PngStream *stream)
+bool png_tail_is_usual(const Source *source, uint64_t at)
 {
     uint8_t head[8];
     size_t got = 0;
-    for (uint64_t at = stream->behind;;) {
-        if (source_read(stream->source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
+    for (;;) {
+        if (source_read(source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
             got < sizeof head)
             return false;
         const uint32_t length = png_get32(head);
         const bool is_end = memcmp(head + 4, "IEND", 4) == 0;
         if (length > MOST_PASSED || (is_end ? length != 0 : !is_passed_over(head + 4)) ||
-            !checksum_holds(stream->source, at + 8, length, inflate_crc(0, head + 4, 4)))
+            !checksum_holds(source, at + 8, length, inflate_crc(0, head + 4, 4)))
             return false;
         if (is_end)
             return true;
@@ -318,5 +326,5 @@ bool png_stream_ends_well(PngStream *stream)
     bool surplus = true;
     return !stream->failed && stream->rows_left == 0 &&
            inflate_stream_end(stream->inflate, &surplus) && !surplus && stream->chunks_end &&
-           tail_is_usual(stream);
+           png_tail_is_usual(stream->source, stream->behind);
 }
