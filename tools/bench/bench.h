@@ -38,7 +38,8 @@ typedef struct BenchOptions {
 
 /* One input and the work on it. */
 typedef struct BenchCase {
-    const char *group; /* "ceiling", "reduce", "scan", "record", "wide", "apply", "batch" */
+    const char
+        *group; /* "ceiling", "reduce", "scan", "record", "wide", "apply", "batch", "deflate" */
     ImgstatSample sample;
     uint16_t channels;
     BenchPattern pattern;
@@ -110,6 +111,7 @@ void bench_records(Bench *bench);
 void bench_wide(Bench *bench);
 void bench_transfers(Bench *bench);
 void bench_batch(Bench *bench);
+void bench_deflate(Bench *bench);
 
 /* ---- bench_report.c */
 void bench_report_row(const Bench *bench, const BenchRow *row); /* as it comes, unless --json */
