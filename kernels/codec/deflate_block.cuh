@@ -239,13 +239,27 @@ DEVICE uint64_t bits_between(unsigned first, unsigned end)
     return ~0ull << first & ~0ull >> (64 - end);
 }
 
+/* Leaves those groups of set bits that have `shortest` or more, a power of two, and those at the
+ * ends, which may go on beyond. */
+DEVICE uint64_t long_groups(uint64_t word, unsigned shortest)
+{
+    const unsigned top = (unsigned)__clzll((long long)~word);
+    const uint64_t low = word & ~(word + 1), high = top > 63 ? word : ~(~0ull >> top);
+    uint64_t whole = word;
+    for (unsigned k = 1; k < shortest; k *= 2)
+        whole &= whole >> k; /* now where 2 k begin */
+    for (unsigned k = 1; k < shortest; k *= 2)
+        whole |= whole << k;
+    return whole | low | high;
+}
+
 /* Finds which bytes of a chunk matches stand for, and where these begin. A run may begin in a chunk
  * before and end in one behind. */
 DEVICE void cover_chunk(Coder *coder, unsigned chunk, unsigned shortest)
 {
     const unsigned at = chunk * CHUNK;
     uint64_t covered = 0, starts = 0;
-    for (uint64_t left = coder->equal[chunk]; left != 0;) {
+    for (uint64_t left = long_groups(coder->equal[chunk], shortest); left != 0;) {
         const unsigned first = first_bit_of(left);
         const uint64_t clear = ~(left >> first);
         const unsigned end = clear == 0 ? CHUNK : first + first_bit_of(clear);

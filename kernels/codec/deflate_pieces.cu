@@ -136,6 +136,7 @@ DEVICE unsigned chunk_bits(const Coder *coder, const Block &block, unsigned chun
 {
     const uint64_t valid = valid_bits(block, chunk), covered = coder->covered[chunk];
     const uint64_t literal = ~covered & valid;
+    const uint8_t *const lengths = (const uint8_t *)coder->lengths;
     unsigned n = 0;
 #pragma unroll 1
     for (unsigned v = 0; v < CHUNK_VECTORS; v++) {
@@ -146,21 +147,46 @@ DEVICE unsigned chunk_bits(const Coder *coder, const Block &block, unsigned chun
 #pragma unroll
         for (int b = 0; b < 16; b++)
             if (counted >> b & 1)
-                n += coder->codes[byte_of(vector, b)] % (1u << CODE_SHIFT);
+                n += lengths[byte_of(vector, b)];
     }
     for (uint64_t left = covered & coder->stop[chunk]; left != 0; left &= left - 1)
         n += match_code(coder, chunk * CHUNK + first_bit_of(left)) % (1u << CODE_SHIFT);
     return n;
 }
 
-/* Appends the codes of a chunk to coder->out, whose words were 0 there, from bit `at` on. */
+/* Bits that a thread puts together. Of its words, others have bits in the first and the last. */
+struct Bits {
+    uint32_t *begin, *word;
+    uint32_t first, held;
+    unsigned n; /* held, with those of others before the first */
+};
+
+/* Appends two codes, which have at most 32 bits together. */
+DEVICE void put_codes(Bits *to, uint32_t one, uint32_t other)
+{
+    const unsigned n_one = one % (1u << CODE_SHIFT), n_other = other % (1u << CODE_SHIFT);
+    const uint32_t bits = one >> CODE_SHIFT | other >> CODE_SHIFT << n_one;
+    to->held |= bits << to->n;
+    const unsigned n = to->n + n_one + n_other;
+    if (n >= 32) {
+        if (to->word == to->begin)
+            to->first = to->held;
+        else
+            *to->word = to->held;
+        to->word++;
+        to->held = __funnelshift_l(bits, 0, to->n);
+    }
+    to->n = n % 32;
+}
+
+/* Writes the codes of a chunk to coder->out, whose words were 0 there, from bit `at` on. Two
+ * neighbours are literals, or one of them a match. */
 DEVICE void write_chunk(Coder *coder, const Block &block, unsigned chunk, unsigned at)
 {
     const uint64_t valid = valid_bits(block, chunk), covered = coder->covered[chunk] | ~valid;
     const uint64_t stop = coder->stop[chunk] & valid;
-    uint32_t *word = coder->out + at / 32;
-    uint64_t held = 0;
-    unsigned n = at % 32;
+    uint32_t *const begin = coder->out + at / 32;
+    Bits to = {begin, begin, 0, 0, at % 32};
 #pragma unroll 1
     for (unsigned v = 0; v < CHUNK_VECTORS; v++) {
         const unsigned c = (unsigned)(covered >> 16 * v) & 0xFFFF;
@@ -169,20 +195,22 @@ DEVICE void write_chunk(Coder *coder, const Block &block, unsigned chunk, unsign
         if (s == 0)
             continue;
         const uint4 vector = load_vector(block, i);
+        if (c == 0) { /* as mostly */
 #pragma unroll
-        for (int b = 0; b < 16; b++) {
-            const uint32_t code = code_at(coder, byte_of(vector, b), c, s, b, i + b);
-            held |= (uint64_t)(code >> CODE_SHIFT) << n;
-            n += code % (1u << CODE_SHIFT);
-            if (n >= 32) {
-                atomicOr(word++, (uint32_t)held);
-                held >>= 32;
-                n -= 32;
-            }
+            for (int b = 0; b < 16; b += 2)
+                put_codes(&to, coder->codes[byte_of(vector, b)],
+                          coder->codes[byte_of(vector, b + 1)]);
+            continue;
         }
+#pragma unroll
+        for (int b = 0; b < 16; b += 2)
+            put_codes(&to, code_at(coder, byte_of(vector, b), c, s, b, i + b),
+                      code_at(coder, byte_of(vector, b + 1), c, s, b + 1, i + b + 1));
     }
-    if (held)
-        atomicOr(word, (uint32_t)held);
+    if (to.word != begin)
+        atomicOr(begin, to.first);
+    if (to.held)
+        atomicOr(to.word, to.held);
 }
 
 /* Moves the words of coder->out that hold bits [first, end) of the stream to their place. The last

@@ -84,6 +84,7 @@ DEVICE uint32_t saved_bits(Coder *coder, uint16_t *places, const Block &block)
         }
         const unsigned takers = __ballot_sync(ALL_LANES, gain > 0);
         const unsigned last = takers ? first_bit_of(takers) : 31;
+        __syncwarp(); /* places are read */
         const unsigned entered = same & (last == 31 ? ALL_LANES : (2u << last) - 1);
         if (inside && lane <= last && lane == last_bit_of(entered))
             places[hash] = (uint16_t)(i + 1);

@@ -137,6 +137,7 @@ static void check(DeflateCoder *coder, DeflateCoding coding, const std::vector<C
           "upload");
     fatal(cudaMemset(out, POISON, n_out), "cudaMemset");
     fatal(cudaMemset(scratch, POISON, scratch_bytes), "cudaMemset");
+    fatal(cudaMemset(device_results, POISON, n * sizeof results[0]), "cudaMemset");
     fatal(cuda_deflate(coding, device_pieces, n, blocks, device_results, scratch, 0), "deflate");
     fatal(cudaMemcpy(to.data(), out, n_out, cudaMemcpyDeviceToHost), "download");
     fatal(cudaMemcpy(results.data(), device_results, n * sizeof results[0], cudaMemcpyDeviceToHost),
