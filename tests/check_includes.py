@@ -23,6 +23,7 @@ BELOW = {
     "measure": "base record transfer device codec",
     "transform": "base record transfer device codec measure",
     "batch": "base record transfer device codec measure transform",
+    "decode": "base record transfer device codec",
 }
 KERNELS = "base codec record transfer device"  # of src/, for everything in kernels/
 BACKENDS = {"cpu"}

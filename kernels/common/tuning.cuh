@@ -150,7 +150,9 @@ enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 };
  * times what a launch costs, and two fit the bands that transforms pass. */
 enum { APPLY_SLOTS = 3, APPLY_BYTES = 2 << 20 };
 
-/* deflate. Several blocks an SM hide the threads that work alone. */
+/* codec. Blocks of an image where it is summed, or its samples are unpacked, and their threads. */
+enum { ADLER_THREADS = 256, ADLER_BLOCKS = 16, EXPAND_THREADS = 256, EXPAND_BLOCKS = 32 };
+/* Deflating: several blocks an SM hide the threads that work alone. */
 enum { DEFLATE_THREADS = 256, DEFLATE_BLOCKS = 4 };
 enum { FILTER_THREADS = 256 };
 

@@ -459,6 +459,7 @@ const DeviceOps cuda_device_ops = {
     .transform_create = cuda_transform_create,
     .transform_destroy = cuda_transform_destroy,
     .transform_async = cuda_transform_async,
+    .decode_async = cuda_decode_async,
 };
 
 const DeviceModule *imgstat_device_module(void)

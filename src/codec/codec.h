@@ -5,6 +5,7 @@
 
 #include "base/buffer_cache.h"
 #include "base/image.h"
+#include "codec/deflated_rows.h"
 #include "codec/limits.h"
 #include "codec/metadata.h"
 #include "codec/page_list.h"
@@ -35,7 +36,8 @@ typedef struct DecodeCaps {
     uint32_t unit_rows;   /* before rows are read, next_row may be set to its multiples; 0: not */
     uint32_t tile_width;  /* of the tiles that tile_at returns; 0: tile_at does not work */
     uint32_t tile_height; /* of these tiles */
-    uint64_t held_bytes;  /* approximate memory while rows are read: tiles, or interlaced rows */
+    uint64_t held_bytes;  /* approximate memory while rows are read: tiles, interlaced rows, what
+                             threads decompress ahead */
     uint64_t tile_bytes;  /* of samples in the largest tile or strip; 0: none is compressed */
     bool tiled;           /* the file has tiles, not strips */
     uint16_t lost_planes; /* channels that can be lost alone; 0: a pixel loses all or none */
@@ -118,6 +120,13 @@ typedef struct Codec {
      * sample type of the page's colours. *n becomes the number of colours that the file has.
      * Returns false if the page has no such palette. */
     bool (*palette)(const Decoder *decoder, ImagePro *colors, unsigned *n);
+
+    /* Describes the page selected as one deflate stream of filtered rows, but for the places in
+     * device memory, and copies its data to `to` + DEFLATED_ALIGN. Called before any row is read.
+     * colors: of ROWS_COLORS. Returns false if the page is not stored like that or anything about
+     * it is unusual: then rows are read. NULL: pages are never stored like that. */
+    bool (*deflated)(Decoder *decoder, uint8_t *to, size_t room, DeflatedRows *out,
+                     uint8_t colors[DEFLATED_COLORS][4]);
 
     /* Adds the metadata of the page selected to *out, which is all zero. Damaged metadata is left
      * out, with a warning. The caller releases *out, also after a failure. */

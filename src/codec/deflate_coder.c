@@ -3,6 +3,7 @@
  * made, and the codes written. */
 #include "codec/deflate_coder.h"
 
+#include "base/compiler.h"
 #include "codec/deflate_loops.h"
 #include "codec/huffman.h"
 
@@ -14,6 +15,7 @@ enum {
     SHORTEST_RUN_FAST = 16,
     SAMPLE_STEP = 256, /* DEFLATE_RUNS_FAST counts the first SAMPLE bytes of each so many */
     SAMPLE = 64,
+    SAMPLED_BLOCK = 16 << 10, /* larger blocks are sampled */
     LITERALS = 256,
     END_OF_BLOCK = 256,
     FIRST_LENGTH = 257, /* the symbol of matches of 3 bytes */
@@ -47,6 +49,7 @@ struct DeflateCoder {
     uint64_t equal[WORDS + 1]; /* a bit for each byte; one more word is 0 */
     Run runs[DEFLATE_CODER_BLOCK / (SHORTEST_RUN + 1) + 1];
     size_t n_runs;
+    uint8_t sample[DEFLATE_CODER_BLOCK / SAMPLE_STEP * SAMPLE];
     uint32_t counts[SYMBOLS];
     uint8_t lengths[SYMBOLS + DISTANCE_CODES];
     uint16_t codes[SYMBOLS];
@@ -67,12 +70,17 @@ static const uint8_t length_bits[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 
 static const uint8_t length_order[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                    11, 4,  12, 3, 13, 2, 14, 1, 15};
 
-DeflateCoder *deflate_coder_create(void)
+DeflateCoder *deflate_coder_create_for(CpuLevel level)
 {
     DeflateCoder *const coder = calloc(1, sizeof *coder);
     if (coder)
-        coder->loops = deflate_loops();
+        coder->loops = deflate_loops(level);
     return coder;
+}
+
+DeflateCoder *deflate_coder_create(void)
+{
+    return deflate_coder_create_for(cpu_features_level());
 }
 
 void deflate_coder_destroy(DeflateCoder *coder)
@@ -104,8 +112,8 @@ static unsigned length_index(unsigned n)
 /* ---- Runs ---- */
 
 /* Returns the bits of words[0] at which at least `shortest` set bits begin, a power of two. before:
- * the bit before the word. */
-static uint64_t run_starts(const uint64_t *words, uint64_t before, unsigned shortest)
+ * the bit before the word. `shortest` is a constant where this is inlined. */
+FORCE_INLINE uint64_t run_starts(const uint64_t *words, uint64_t before, unsigned shortest)
 {
     if (words[0] == 0)
         return 0;
@@ -134,7 +142,7 @@ static size_t covered(size_t n, unsigned shortest)
     return n % LONGEST_MATCH < shortest ? n - n % LONGEST_MATCH : n;
 }
 
-static void find_runs(DeflateCoder *coder, const uint8_t *from, size_t n, unsigned shortest)
+FORCE_INLINE void find_runs(DeflateCoder *coder, const uint8_t *from, size_t n, unsigned shortest)
 {
     const size_t words = (n + 63) / 64;
     uint64_t before = 0;
@@ -178,12 +186,16 @@ static void count_all(DeflateCoder *coder, const uint8_t *from, size_t n)
 /* Every literal counts as if it had occurred once more, for those that the sample lacks. */
 static void count_sample(DeflateCoder *coder, const uint8_t *from, size_t n)
 {
+    size_t bytes = 0;
+    for (size_t at = 0; at < n; at += SAMPLE_STEP) {
+        const size_t taken = n - at < SAMPLE ? n - at : SAMPLE;
+        memcpy(coder->sample + bytes, from + at, taken);
+        bytes += taken;
+    }
     memset(coder->counts, 0, sizeof coder->counts);
     for (size_t i = 0; i < LITERALS; i++)
         coder->counts[i] = 1;
-    for (size_t at = 0; at < n; at += SAMPLE_STEP)
-        for (size_t i = at; i < n && i < at + SAMPLE; i++)
-            coder->counts[from[i]]++;
+    coder->loops->count(coder->sample, bytes, coder->counts);
     count_matches(coder);
     coder->counts[END_OF_BLOCK] = 1;
 }
@@ -302,18 +314,18 @@ static unsigned next_match(uint32_t left)
 
 static void write_symbols(const DeflateCoder *coder, const uint8_t *from, size_t n, BitEnd *end)
 {
-    uint32_t codes[LITERALS];
+    LiteralCodes codes;
     size_t at = 0;
-    for (size_t i = 0; i < LITERALS; i++)
-        codes[i] = (uint32_t)coder->codes[i] << LITERAL_SHIFT | coder->lengths[i];
+    for (unsigned i = 0; i < LITERALS; i++)
+        literal_codes_set(&codes, (uint8_t)i, coder->codes[i], coder->lengths[i]);
     for (size_t k = 0; k < coder->n_runs; k++) {
         const Run run = coder->runs[k];
-        coder->loops->literals(from + at, run.at - at, codes, end);
+        coder->loops->literals(from + at, run.at - at, &codes, end);
         for (uint32_t left = run.n; left > 0; left -= next_match(left))
             put_match(coder, next_match(left), end);
         at = run.at + run.n;
     }
-    coder->loops->literals(from + at, n - at, codes, end);
+    coder->loops->literals(from + at, n - at, &codes, end);
     bits_put(end, coder->codes[END_OF_BLOCK], coder->lengths[END_OF_BLOCK]);
 }
 
@@ -350,11 +362,19 @@ static uint64_t stored_bits(size_t n)
 
 /* ---- Blocks ---- */
 
+static bool is_sampled(bool fast, size_t n)
+{
+    return fast && n > SAMPLED_BLOCK;
+}
+
 /* Finds a block's runs, and the lengths of its codes. */
 static void plan_block(DeflateCoder *coder, bool fast, const uint8_t *from, size_t n)
 {
-    find_runs(coder, from, n, fast ? SHORTEST_RUN_FAST : SHORTEST_RUN);
     if (fast)
+        find_runs(coder, from, n, SHORTEST_RUN_FAST);
+    else
+        find_runs(coder, from, n, SHORTEST_RUN);
+    if (is_sampled(fast, n))
         count_sample(coder, from, n);
     else
         count_all(coder, from, n);
@@ -368,7 +388,7 @@ static void write_block(DeflateCoder *coder, bool fast, const uint8_t *from, siz
     const BitEnd begin = *end;
     plan_block(coder, fast, from, n);
     huffman_codes(coder->lengths, SYMBOLS, coder->codes);
-    const uint64_t symbols = fast ? 0 : symbol_bits(coder);
+    const uint64_t symbols = is_sampled(fast, n) ? 0 : symbol_bits(coder);
     make_head(coder);
     if (symbols + head_bits(coder) < stored_bits(n)) {
         write_head(coder, final, end);

@@ -4,6 +4,8 @@
 #ifndef IMGSTAT_CODEC_DEFLATE_CODER_H
 #define IMGSTAT_CODEC_DEFLATE_CODER_H
 
+#include "base/cpu_features.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +24,9 @@ typedef struct DeflateCoder DeflateCoder;
 
 /* Returns NULL if memory runs out. */
 DeflateCoder *deflate_coder_create(void);
+
+/* The same with the loops of a level that the processor supports, for tests. */
+DeflateCoder *deflate_coder_create_for(CpuLevel level);
 
 /* Accepts NULL. */
 void deflate_coder_destroy(DeflateCoder *coder);

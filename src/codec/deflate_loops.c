@@ -109,7 +109,7 @@ static void count(const uint8_t *from, size_t n, uint32_t counts[256])
 
 FORCE_INLINE unsigned code_length(uint32_t code)
 {
-    return code % (1u << LITERAL_SHIFT);
+    return code % 256;
 }
 
 /* The codes of two bytes. *n: their bits. */
@@ -117,22 +117,115 @@ FORCE_INLINE uint64_t two_codes(const uint8_t *from, const uint32_t codes[256], 
 {
     const uint32_t first = codes[from[0]], second = codes[from[1]];
     *n = code_length(first) + code_length(second);
-    return first >> LITERAL_SHIFT | (uint64_t)(second >> LITERAL_SHIFT) << code_length(first);
+    return first >> 8 | (uint64_t)(second >> 8) << code_length(first);
 }
 
-static void literals(const uint8_t *from, size_t n, const uint32_t codes[256], BitEnd *end)
+#if defined(__AVX512BW__)
+
+#define VBMI __attribute__((target("avx512vbmi")))
+
+/* Looks up 64 bytes in a table of 256. */
+VBMI FORCE_INLINE __m512i look_up(const __m512i table[4], __m512i bytes)
+{
+    const __m512i low = _mm512_permutex2var_epi8(table[0], bytes, table[1]);
+    const __m512i high = _mm512_permutex2var_epi8(table[2], bytes, table[3]);
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high);
+}
+
+/* The codes of 64 bytes, four in each element of `even` and `odd` by turns, and their bits. */
+typedef struct Quads {
+    uint64_t even[8], odd[8];
+    uint32_t n[16];
+} Quads;
+
+VBMI FORCE_INLINE void make_quads(__m512i bytes, const __m512i low[4], const __m512i high[4],
+                                  Quads *out)
+{
+    const __m512i l = look_up(low, bytes), h = look_up(high, bytes);
+    const __m512i byte = _mm512_set1_epi16(0xFF), length = _mm512_set1_epi16(0xF);
+    const __m512i upper = _mm512_set1_epi16(0xF00), half = _mm512_set1_epi32(0xFFFF);
+    /* words: the codes and lengths of bytes 0 and 2 of each four, and of 1 and 3 */
+    const __m512i code0 = _mm512_or_si512(_mm512_and_si512(l, byte),
+                                          _mm512_and_si512(_mm512_slli_epi16(h, 4), upper));
+    const __m512i code1 =
+        _mm512_or_si512(_mm512_srli_epi16(l, 8), _mm512_and_si512(_mm512_srli_epi16(h, 4), upper));
+    const __m512i n0 = _mm512_and_si512(h, length);
+    const __m512i n = _mm512_add_epi16(n0, _mm512_and_si512(_mm512_srli_epi16(h, 8), length));
+    /* 32-bit elements: the codes of bytes 0 and 1, and of 2 and 3 */
+    const __m512i first = _mm512_or_si512(
+        _mm512_and_si512(code0, half),
+        _mm512_sllv_epi32(_mm512_and_si512(code1, half), _mm512_and_si512(n0, half)));
+    const __m512i second =
+        _mm512_or_si512(_mm512_srli_epi32(code0, 16),
+                        _mm512_sllv_epi32(_mm512_srli_epi32(code1, 16), _mm512_srli_epi32(n0, 16)));
+    const __m512i n_first = _mm512_and_si512(n, half);
+    const __m512i word = _mm512_set1_epi64(0xFFFFFFFF);
+    const __m512i even = _mm512_or_si512(
+        _mm512_and_si512(first, word),
+        _mm512_sllv_epi64(_mm512_and_si512(second, word), _mm512_and_si512(n_first, word)));
+    const __m512i odd = _mm512_or_si512(
+        _mm512_srli_epi64(first, 32),
+        _mm512_sllv_epi64(_mm512_srli_epi64(second, 32), _mm512_srli_epi64(n_first, 32)));
+    _mm512_storeu_si512(out->even, even);
+    _mm512_storeu_si512(out->odd, odd);
+    _mm512_storeu_si512(out->n, _mm512_add_epi32(n_first, _mm512_srli_epi32(n, 16)));
+}
+
+/* Appends the codes of n bytes but for the last n % 64. */
+VBMI static void literals_vbmi(const uint8_t *from, size_t n, const LiteralCodes *codes,
+                               BitEnd *end)
+{
+    __m512i low[4], high[4];
+    BitEnd here = *end;
+    for (size_t i = 0; i < 4; i++) {
+        low[i] = _mm512_loadu_si512(codes->low + 64 * i);
+        high[i] = _mm512_loadu_si512(codes->high + 64 * i);
+    }
+    for (size_t i = 0; n - i >= 64; i += 64) {
+        Quads quads;
+        make_quads(_mm512_loadu_si512(from + i), low, high, &quads);
+        for (size_t k = 0; k < 8; k++) {
+            bits_put(&here, quads.even[k], quads.n[2 * k]);
+            bits_put(&here, quads.odd[k], quads.n[2 * k + 1]);
+        }
+    }
+    *end = here;
+}
+
+/* Returns how many bytes were done. */
+static size_t literals_by_vectors(const uint8_t *from, size_t n, const LiteralCodes *codes,
+                                  BitEnd *end)
+{
+    if (n < 64 || !__builtin_cpu_supports("avx512vbmi"))
+        return 0;
+    literals_vbmi(from, n, codes, end);
+    return n - n % 64;
+}
+
+#else
+
+static size_t literals_by_vectors(const uint8_t *from, size_t n, const LiteralCodes *codes,
+                                  BitEnd *end)
+{
+    (void)from, (void)n, (void)codes, (void)end;
+    return 0;
+}
+
+#endif
+
+static void literals(const uint8_t *from, size_t n, const LiteralCodes *codes, BitEnd *end)
 {
     _Static_assert(4 * LITERAL_LONGEST <= 56, "four codes at once");
+    size_t i = literals_by_vectors(from, n, codes, end);
     BitEnd here = *end; /* in registers */
-    size_t i = 0;
     for (; n - i >= 4; i += 4) {
         unsigned first, second;
-        const uint64_t bits = two_codes(from + i, codes, &first);
-        const uint64_t more = two_codes(from + i + 2, codes, &second);
+        const uint64_t bits = two_codes(from + i, codes->bits, &first);
+        const uint64_t more = two_codes(from + i + 2, codes->bits, &second);
         bits_put(&here, bits | more << first, first + second);
     }
     for (; i < n; i++)
-        bits_put(&here, codes[from[i]] >> LITERAL_SHIFT, code_length(codes[from[i]]));
+        bits_put(&here, codes->bits[from[i]] >> 8, code_length(codes->bits[from[i]]));
     *end = here;
 }
 

@@ -29,9 +29,23 @@ static inline void bits_put(BitEnd *end, uint64_t bits, unsigned n)
     end->n %= 8;
 }
 
-/* What a literal's code is, for DeflateLoops.literals: its bits above LITERAL_SHIFT, below them its
- * length. */
-enum { LITERAL_SHIFT = 8, LITERAL_LONGEST = 12 };
+enum { LITERAL_LONGEST = 12 };
+
+/* The codes of the literals of a block. `bits` has what `low` and `high` have, for loops that look
+ * up many bytes at once. */
+typedef struct LiteralCodes {
+    uint32_t bits[256]; /* the code above bit 8, its length below */
+    uint8_t low[256];   /* the lower 8 bits of the code */
+    uint8_t high[256];  /* the upper 4 bits of the code above bit 4, its length below */
+} LiteralCodes;
+
+static inline void literal_codes_set(LiteralCodes *codes, uint8_t literal, unsigned code,
+                                     unsigned length)
+{
+    codes->bits[literal] = code << 8 | length;
+    codes->low[literal] = (uint8_t)code;
+    codes->high[literal] = (uint8_t)(code >> 8 << 4 | length);
+}
 
 typedef struct DeflateLoops {
     /* Compares n bytes with the byte before each: bit i % 64 of word i / 64 tells whether byte i
@@ -42,16 +56,15 @@ typedef struct DeflateLoops {
     void (*count)(const uint8_t *from, size_t n, uint32_t counts[256]);
 
     /* Appends the codes of n bytes. */
-    void (*literals)(const uint8_t *from, size_t n, const uint32_t codes[256], BitEnd *end);
+    void (*literals)(const uint8_t *from, size_t n, const LiteralCodes *codes, BitEnd *end);
 } DeflateLoops;
 
 extern const DeflateLoops deflate_loops_portable, deflate_loops_avx2, deflate_loops_avx512;
 
-/* Those for cpu_features_level(). */
-static inline const DeflateLoops *deflate_loops(void)
+static inline const DeflateLoops *deflate_loops(CpuLevel level)
 {
     static const DeflateLoops *const of[] = ISA_TABLE(&deflate_loops);
-    return of[cpu_features_level()];
+    return of[level];
 }
 
 #endif

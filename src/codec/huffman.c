@@ -112,12 +112,14 @@ void huffman_lengths(const uint32_t *counts, unsigned n, unsigned limit, uint8_t
             lengths[keys[at++] % (1u << SYMBOL_BITS)] = (uint8_t)l;
 }
 
+/* Returns the lower `bits` <= 16 bits of a code in reverse. */
 static unsigned reversed(unsigned code, unsigned bits)
 {
-    unsigned out = 0;
-    for (unsigned i = 0; i < bits; i++)
-        out = out << 1 | (code >> i & 1);
-    return out;
+    code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+    code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+    code = (code & 0x0F0F) << 4 | (code >> 4 & 0x0F0F);
+    code = (code & 0x00FF) << 8 | (code >> 8 & 0x00FF);
+    return code >> (16 - bits);
 }
 
 void huffman_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)

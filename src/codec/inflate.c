@@ -29,16 +29,15 @@ struct Inflater {
 #endif
 };
 
-/* Returns whether the header is right: deflate, without a dictionary, with a window that holds
- * every possible distance. ISA-L does not compare distances with the window. */
-static bool head_is_usual(const Inflater *inflater)
+/* ISA-L does not compare distances with the window. */
+bool inflate_head_is_usual(const uint8_t head[2], uint64_t total)
 {
-    const unsigned method = inflater->head[0], flags = inflater->head[1];
+    const unsigned method = head[0], flags = head[1];
     const unsigned window_bits = (method >> 4) + 8;
     if ((method & 15) != 8 || window_bits > WINDOW_BITS || (flags & 0x20) != 0 ||
         (method << 8 | flags) % 31 != 0)
         return false;
-    return window_bits == WINDOW_BITS || inflater->total <= (uint64_t)1 << window_bits;
+    return window_bits == WINDOW_BITS || total <= (uint64_t)1 << window_bits;
 }
 
 #ifdef IMGSTAT_WITH_ISAL
@@ -130,7 +129,8 @@ InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, 
 {
     for (size_t i = 0; i < *n_in && inflater->n_head < HEAD_BYTES; i++) {
         inflater->head[inflater->n_head++] = (*in)[i];
-        if (inflater->n_head == HEAD_BYTES && !head_is_usual(inflater))
+        if (inflater->n_head == HEAD_BYTES &&
+            !inflate_head_is_usual(inflater->head, inflater->total))
             return INFLATE_DAMAGED;
     }
     uint8_t none = 0;

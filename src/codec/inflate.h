@@ -30,6 +30,10 @@ typedef enum InflateState {
 InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
                           size_t *room);
 
+/* Returns whether a stream of `total` bytes may begin like this: deflate, without a dictionary,
+ * with a window that holds every possible distance. */
+bool inflate_head_is_usual(const uint8_t head[2], uint64_t total);
+
 /* Returns the checksum of n more bytes, as zlib's crc32. */
 uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n);
 

@@ -13,7 +13,7 @@ enum {
     SHORTEST = 4,
     LONGEST = 258,
     MATCH_BITS = 12, /* of a match, besides the bits of its distance */
-    SHARE = 16,      /* matches pay from one part in so many on */
+    SHARE = 12,      /* matches pay from one part in so many on */
     SHARE_FAST = 4
 };
 

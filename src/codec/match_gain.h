@@ -12,7 +12,7 @@ typedef struct MatchGain {
     uint16_t last[4096];          /* by the hash of four bytes: 1 + where they last began, or 0 */
 } MatchGain;
 
-/* Returns whether matches would save a sixteenth or more of what runs take, judging by up to 8 KiB
+/* Returns whether matches would save a twelfth or more of what runs take, judging by up to 8 KiB
  * in the middle of n bytes; fast: a quarter or more, by up to 4 KiB. docs/deflate-coder.md has the
  * rule. */
 bool match_gain_pays(MatchGain *gain, DeflateCoder *coder, const uint8_t *from, size_t n,

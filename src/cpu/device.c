@@ -290,6 +290,21 @@ static ImgstatResult cpu_wait_async(Device *device, void *stream, ImgstatError *
     return cpu_wait(device, err);
 }
 
+/* Leaves all images to the decoders. */
+static ImgstatResult cpu_decode_async(Device *device, void *stream,
+                                      const struct DeflatedRows *images, size_t n, DevMem there,
+                                      DevMem checks, ImgstatError *err)
+{
+    (void)device;
+    (void)stream;
+    (void)images;
+    (void)n;
+    (void)there;
+    (void)err;
+    memset((void *)(uintptr_t)checks.address, 0xFF, checks.bytes);
+    return IMGSTAT_OK;
+}
+
 const DeviceOps cpu_device_ops = {
     .name = "cpu",
     .fetches = true,
@@ -319,4 +334,5 @@ const DeviceOps cpu_device_ops = {
     .transform_create = cpu_transform_create,
     .transform_destroy = cpu_transform_destroy,
     .transform_async = cpu_transform_async,
+    .decode_async = cpu_decode_async,
 };

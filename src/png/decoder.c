@@ -3,6 +3,8 @@
  * that is possible. */
 #include "png/decoder.h"
 #include "base/byteswap.h"
+#include "base/thread_pool.h"
+#include "codec/inflate_stream.h"
 #include "png/filter.h"
 
 #include <setjmp.h>
@@ -254,12 +256,19 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
 
 /* ---- Rows without libpng ---- */
 
+static unsigned png_threads(const PngDecoder *pd)
+{
+    const unsigned threads = pd->base.options.threads;
+    return threads > 0 ? threads : thread_pool_processors();
+}
+
 /* Opens the stream of an image that needs no libpng: samples of whole bytes whose number stays. */
 static bool open_stream(PngDecoder *pd)
 {
     const Decoder *const base = &pd->base;
     const uint64_t bytes = (uint64_t)pd->png_row_bytes * base->page.height;
-    const bool large = bytes >= THREAD_BYTES || base->mode == DECODE_THREADS;
+    const bool always = base->mode == DECODE_THREADS;
+    const unsigned threads = bytes >= THREAD_BYTES || always ? png_threads(pd) : 1;
     const uint64_t at = pd->offset - (pd->filled - pd->at); /* behind the head of an IDAT chunk */
     uint8_t length[4];
     size_t got = 0;
@@ -271,9 +280,9 @@ static bool open_stream(PngDecoder *pd)
     pd->unfiltered[1] = malloc(pd->png_row_bytes);
     if (!pd->unfiltered[0] || !pd->unfiltered[1])
         return false;
-    pd->stream = png_stream_open(base->source, at, png_get32(length), pd->png_row_bytes,
-                                 base->page.height, base->how.limits.max_tile_bytes,
-                                 large && base->options.threads != 1, base->options.buffers);
+    pd->stream =
+        png_stream_open(base->source, at, png_get32(length), pd->png_row_bytes, base->page.height,
+                        base->how.limits.max_tile_bytes, threads, always, base->options.buffers);
     return pd->stream != NULL;
 }
 
@@ -346,6 +355,10 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     (void)err;
     if (pd->form.interlaced)
         base->caps.held_bytes = (uint64_t)pd->png_row_bytes * png_held_rows(pd);
+    else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0)
+        base->caps.held_bytes =
+            inflate_stream_bytes((uint64_t)(pd->png_row_bytes + 1) * base->page.height,
+                                 base->source->bytes, png_threads(pd));
     return IMGSTAT_OK;
 }
 
@@ -443,6 +456,7 @@ const Codec png_codec = {
     .plan = plan_page,
     .read_rows = read_rows,
     .palette = palette,
+    .deflated = png_deflated,
     .metadata = png_metadata_read,
     .layout = describe_layout,
     .libraries = libraries,

@@ -60,6 +60,12 @@ ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
 ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                 ImgstatError *err);
 
+/* ---- png/deflated.c ---- */
+
+/* Codec.deflated */
+bool png_deflated(Decoder *base, uint8_t *to, size_t room, DeflatedRows *out,
+                  uint8_t colors[DEFLATED_COLORS][4]);
+
 /* ---- png/libpng_rows.c ---- */
 
 /* Returns the most rows of an interlaced image that are held. */

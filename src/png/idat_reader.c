@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/thread_pool.h"
 #include "codec/inflate.h"
+#include "codec/inflate_stream.h"
 #include "png/chunks.h"
 
 #include <pthread.h>
@@ -17,7 +18,8 @@ enum {
     BLOCKS = 6,            /* one in use, others ahead */
     ENOUGH = 3,      /* blocks for which the reader of rows wakes up, which takes microseconds */
     HEAD_BYTES = 12, /* between the data of two chunks: checksum, length, type */
-    CHUNK_MAX = 0x7FFFFFFF
+    CHUNK_MAX = 0x7FFFFFFF,
+    MOST_PASSED = 1 << 18 /* bytes of a chunk that libpng need not see */
 };
 
 typedef struct Block {
@@ -31,18 +33,15 @@ struct PngStream {
     uint32_t rows_left; /* to decompress */
     uint32_t block_rows;
     uint64_t longest_chunk;
-    /* Compressed data, from which the heads of chunks are removed. */
-    uint8_t *input;
-    uint64_t at;         /* in the file, behind input */
-    const uint8_t *data; /* in input, not yet decompressed */
-    size_t n_data;
+    uint64_t at; /* in the file, behind what was read */
     uint32_t chunk_left;
     uint32_t crc;
     uint8_t head[HEAD_BYTES];
     unsigned n_head;
-    bool chunks_end, failed, ended;
-    uint64_t behind; /* place of the first chunk that is not IDAT */
-    Inflater *inflater;
+    bool chunks_end, damaged; /* chunks */
+    uint64_t behind;          /* place of the first chunk that is not IDAT */
+    InflateStream *inflate;
+    bool failed;
     /* Blocks on their way from the thread that decompresses to the reader of rows. */
     uint8_t *memory;
     Block block[BLOCKS];
@@ -78,73 +77,45 @@ static bool next_chunk(PngStream *stream, uint64_t place)
     return true;
 }
 
-/* Reads more of the file, and joins the data of chunks. */
-static bool read_input(PngStream *stream)
+/* Joins the data of chunks in the next n bytes of the file. Returns how many of them are data. */
+static size_t join_chunks(PngStream *stream, uint8_t *bytes, size_t n)
 {
-    size_t got = 0, kept = 0;
-    if (source_read(stream->source, stream->at, stream->input, READ_BYTES, &got, NULL) !=
-            IMGSTAT_OK ||
-        got == 0)
-        return false;
-    for (size_t i = 0; i < got && !stream->chunks_end;) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n && !stream->chunks_end;) {
         if (stream->chunk_left > 0) {
-            const size_t left = got - i;
-            const size_t n = stream->chunk_left < left ? stream->chunk_left : left;
-            stream->crc = inflate_crc(stream->crc, stream->input + i, n);
+            const size_t left = n - i;
+            const size_t some = stream->chunk_left < left ? stream->chunk_left : left;
+            stream->crc = inflate_crc(stream->crc, bytes + i, some);
             if (kept != i)
-                memmove(stream->input + kept, stream->input + i, n);
-            kept += n;
-            i += n;
-            stream->chunk_left -= (uint32_t)n;
+                memmove(bytes + kept, bytes + i, some);
+            kept += some;
+            i += some;
+            stream->chunk_left -= (uint32_t)some;
             continue;
         }
-        stream->head[stream->n_head++] = stream->input[i++];
-        if (stream->n_head == HEAD_BYTES && !next_chunk(stream, stream->at + i))
-            return false;
+        stream->head[stream->n_head++] = bytes[i++];
+        if (stream->n_head == HEAD_BYTES && !next_chunk(stream, stream->at + i)) {
+            stream->damaged = true;
+            return 0;
+        }
     }
-    stream->at += got;
-    stream->data = stream->input;
-    stream->n_data = kept;
-    return true;
+    stream->at += n;
+    return kept;
 }
 
-/* Decompresses `room` bytes. Returns false if the stream does not have them. */
-static bool inflate_bytes(PngStream *stream, uint8_t *to, size_t room)
+/* Reads more of the data of chunks: InflateRead. */
+static size_t read_data(void *context, uint8_t *to, size_t room)
 {
-    while (room > 0) {
-        if (stream->n_data == 0 && (stream->chunks_end || !read_input(stream)))
-            return false;
-        const InflateState state =
-            inflater_run(stream->inflater, &stream->data, &stream->n_data, &to, &room);
-        stream->ended = state == INFLATE_END;
-        if (state == INFLATE_DAMAGED || (stream->ended && room > 0))
-            return false;
+    PngStream *const stream = context;
+    size_t kept = 0;
+    while (kept == 0 && !stream->chunks_end && !stream->damaged) {
+        size_t got = 0;
+        stream->damaged =
+            source_read(stream->source, stream->at, to, room, &got, NULL) != IMGSTAT_OK || got == 0;
+        if (!stream->damaged)
+            kept = join_chunks(stream, to, got);
     }
-    return true;
-}
-
-/* Returns whether the stream ends with the last row, and the chunks end with the stream. */
-static bool inflate_end(PngStream *stream)
-{
-    uint8_t surplus;
-    while (!stream->ended) {
-        uint8_t *to = &surplus;
-        size_t room = 1;
-        const size_t before = stream->n_data;
-        const InflateState state =
-            inflater_run(stream->inflater, &stream->data, &stream->n_data, &to, &room);
-        stream->ended = state == INFLATE_END;
-        if (state == INFLATE_DAMAGED || room == 0)
-            return false;
-        if (!stream->ended && stream->n_data == before && before > 0)
-            return false;
-        if (!stream->ended && stream->n_data == 0 && (stream->chunks_end || !read_input(stream)))
-            return false;
-    }
-    while (stream->n_data == 0 && !stream->chunks_end)
-        if (!read_input(stream))
-            return false;
-    return stream->n_data == 0;
+    return kept;
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------ */
@@ -157,7 +128,7 @@ static void fill_block(PngStream *stream, Block *block)
     if (stream->failed || rows == 0)
         return;
     /* A block that fails half way has no rows: libpng reads them again. */
-    stream->failed = !inflate_bytes(stream, block->bytes, rows * stream->stride);
+    stream->failed = !inflate_stream_read(stream->inflate, block->bytes, rows * stream->stride);
     stream->rows_left -= rows;
     if (!stream->failed)
         block->rows = rows;
@@ -223,8 +194,8 @@ static bool next_block(PngStream *stream)
 /* ---- For the decoder --------------------------------------------------------------------- */
 
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
-                           size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
-                           BufferCache *buffers)
+                           size_t row_bytes, uint32_t rows, uint64_t max_chunk, unsigned threads,
+                           bool always, BufferCache *buffers)
 {
     PngStream *const stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -241,18 +212,24 @@ PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_byt
     stream->chunk_left = chunk_bytes;
     stream->crc = inflate_crc(0, (const uint8_t *)"IDAT", 4);
     const size_t block_bytes = stream->block_rows * stride;
-    const unsigned blocks = threaded ? BLOCKS : 1;
-    stream->input = buffer_cache_acquire(buffers, READ_BYTES);
+    const unsigned blocks = threads > 1 ? BLOCKS : 1;
+    const InflateSource input = {.read = read_data,
+                                 .context = stream,
+                                 .total = total,
+                                 .compressed = source->bytes > at ? source->bytes - at : 0,
+                                 .read_bytes = READ_BYTES,
+                                 .threads = threads,
+                                 .always = always};
     stream->memory = buffer_cache_acquire(buffers, blocks * block_bytes);
-    stream->inflater = inflater_create(total, buffers);
-    if (!stream->input || !stream->memory || !stream->inflater || chunk_bytes > CHUNK_MAX ||
+    stream->inflate = inflate_stream_create(&input, buffers);
+    if (!stream->memory || !stream->inflate || chunk_bytes > CHUNK_MAX ||
         chunk_bytes > stream->longest_chunk) {
         png_stream_close(stream);
         return NULL;
     }
     for (unsigned i = 0; i < blocks; i++)
         stream->block[i].bytes = stream->memory + i * block_bytes;
-    stream->threaded = threaded && start_thread(stream);
+    stream->threaded = threads > 1 && start_thread(stream);
     return stream;
 }
 
@@ -269,9 +246,8 @@ void png_stream_close(PngStream *stream)
         pthread_cond_destroy(&stream->changed);
         pthread_mutex_destroy(&stream->lock);
     }
-    inflater_destroy(stream->inflater);
+    inflate_stream_destroy(stream->inflate);
     buffer_cache_release(stream->memory);
-    buffer_cache_release(stream->input);
     free(stream);
 }
 
@@ -296,23 +272,34 @@ static bool is_passed_over(const uint8_t *type)
     return false;
 }
 
-static bool tail_is_usual(const PngStream *stream)
+/* Returns whether n bytes of the file and, behind them, their checksum are there. crc: of what
+ * precedes them. */
+static bool checksum_holds(const Source *source, uint64_t at, uint32_t n, uint32_t crc)
 {
-    uint8_t head[8], *const bytes = stream->input;
+    uint8_t bytes[4096];
     size_t got = 0;
-    for (uint64_t at = stream->behind;;) {
-        if (source_read(stream->source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
+    for (uint32_t some; n > 0; n -= some, at += some) {
+        some = n < sizeof bytes ? n : (uint32_t)sizeof bytes;
+        if (source_read(source, at, bytes, some, &got, NULL) != IMGSTAT_OK || got < some)
+            return false;
+        crc = inflate_crc(crc, bytes, some);
+    }
+    return source_read(source, at, bytes, 4, &got, NULL) == IMGSTAT_OK && got == 4 &&
+           png_get32(bytes) == crc;
+}
+
+bool png_tail_is_usual(const Source *source, uint64_t at)
+{
+    uint8_t head[8];
+    size_t got = 0;
+    for (;;) {
+        if (source_read(source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
             got < sizeof head)
             return false;
         const uint32_t length = png_get32(head);
         const bool is_end = memcmp(head + 4, "IEND", 4) == 0;
-        if (length > READ_BYTES - 4 || (is_end ? length != 0 : !is_passed_over(head + 4)))
-            return false;
-        if (source_read(stream->source, at + 8, bytes, length + 4, &got, NULL) != IMGSTAT_OK ||
-            got < (size_t)length + 4)
-            return false;
-        const uint32_t crc = inflate_crc(inflate_crc(0, head + 4, 4), bytes, length);
-        if (crc != png_get32(bytes + length))
+        if (length > MOST_PASSED || (is_end ? length != 0 : !is_passed_over(head + 4)) ||
+            !checksum_holds(source, at + 8, length, inflate_crc(0, head + 4, 4)))
             return false;
         if (is_end)
             return true;
@@ -328,6 +315,8 @@ bool png_stream_ends_well(PngStream *stream)
             pthread_cond_wait(&stream->changed, &stream->lock);
         pthread_mutex_unlock(&stream->lock);
     }
-    return !stream->failed && stream->rows_left == 0 && inflate_end(stream) &&
-           tail_is_usual(stream);
+    bool surplus = true;
+    return !stream->failed && stream->rows_left == 0 &&
+           inflate_stream_end(stream->inflate, &surplus) && !surplus && stream->chunks_end &&
+           png_tail_is_usual(stream->source, stream->behind);
 }

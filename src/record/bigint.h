@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bigint.h: exact integers of some thousand bits, for the few sums of a record that no word holds.
- */
+/* bigint.h: exact integers of some thousand bits, for sums that fit no machine word. */
 #ifndef IMGSTAT_RECORD_BIGINT_H
 #define IMGSTAT_RECORD_BIGINT_H
 
@@ -10,7 +9,8 @@
  * it is divided. */
 enum { BIG_LIMBS = 144 };
 
-/* Sign and magnitude; limb[n - 1] is not 0, and zero is n == 0 and not negative. */
+/* Sign and magnitude. The highest limb, limb[n - 1], is not 0. Zero has n == 0 and is not negative.
+ */
 typedef struct BigInt {
     bool negative;
     uint32_t n;
@@ -18,9 +18,9 @@ typedef struct BigInt {
 } BigInt;
 
 BigInt big_from_u64(uint64_t value);
-/* n words, low first; two's complement if is_signed. n <= 4. */
+/* Reads n <= 4 words, the low one first; two's complement if is_signed. */
 BigInt big_from_words(const uint64_t *words, size_t n, bool is_signed);
-/* In units of 2^EXACT_EXPONENT. */
+/* Returns a sum in units of 2^EXACT_EXPONENT. */
 BigInt big_from_exact(const ExactSum *sum);
 
 /* Results may not alias operands. */
@@ -28,14 +28,14 @@ void big_add(BigInt *out, const BigInt *a, const BigInt *b);
 void big_subtract(BigInt *out, const BigInt *a, const BigInt *b);
 void big_multiply(BigInt *out, const BigInt *a, const BigInt *b);
 void big_shift(BigInt *value, unsigned bits);      /* times 2^bits */
-void big_shift_down(BigInt *value, unsigned bits); /* divided by that, towards 0 */
+void big_shift_down(BigInt *value, unsigned bits); /* divided by 2^bits, towards 0 */
 
-/* a / b * 2^exponent, rounded once, to nearest even; subnormals and overflow to infinity included.
- * b > 0. */
+/* Returns a / b * 2^exponent, rounded once to nearest, ties to even. The result may be subnormal or
+ * infinite. b > 0. */
 double big_quotient(const BigInt *a, const BigInt *b, int exponent);
 double big_double(const BigInt *a, int exponent);
 
-/* Decimal digits of a value below 2^128 in magnitude; 41 bytes hold any. */
+/* Writes a value below 2^128 in magnitude in decimal digits. 41 bytes hold any. */
 void big_decimal(const BigInt *value, char *text, size_t capacity);
 
 #endif

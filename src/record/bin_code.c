@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bin_code.c: the bins that are not empty, as gaps between them and as counts; of both the
- * differences of neighbours, in blocks of so many bits a number as their largest takes. */
+/* bin_code.c: writes the gaps between bins that are not empty, then their counts. Both are
+ * differences of neighbours, in blocks whose numbers have as many bits as the largest needs. */
 #include "record/bin_code.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 enum {
     BLOCK = 8,
     WIDTH_BITS = 6,
-    WIDTH_64 = 63, /* stands for 64, which no six bits hold; 63 is written as 64 */
+    WIDTH_64 = 63, /* stands for 64, which does not fit six bits; a width of 63 is written as 64 */
     RUN_BITS = 3   /* of a group, and one bit more that says that another follows */
 };
 
-/* Small numbers of either sign as small numbers: 0, -1, 1, -2 ... are 0, 1, 2, 3 ... */
+/* Maps small numbers of either sign to small numbers: 0, -1, 1, -2 ... become 0, 1, 2, 3 ... */
 static uint64_t fold(uint64_t difference)
 {
     return difference << 1 ^ (0 - (difference >> 63));
@@ -130,14 +130,14 @@ void bins_put(ByteWriter *writer, const uint64_t *bins, size_t n)
 
 /* ---- Reading ---- */
 
-/* Bits of a stream. Bytes that are read ahead are handed back at its end. */
+/* Bits of a stream. At its end the reader gets back the bytes that were read ahead. */
 typedef struct BitReader {
     ByteReader *reader;
     uint64_t bits; /* n of them, low ones first; higher bits may be those of bytes not yet read */
     unsigned n;
 } BitReader;
 
-/* Reads as many whole bytes as there is room for, if there are so many. */
+/* Reads whole bytes as long as there is room for them and there are any. */
 static void refill(BitReader *from)
 {
     ByteReader *const reader = from->reader;
@@ -178,7 +178,7 @@ static uint64_t get_bits(BitReader *from, unsigned n)
     return low | get_few_bits(from, n - MOST) << MOST;
 }
 
-/* Reads a block of numbers of `width` bits, not all of which have fewer. */
+/* Reads a block of numbers of `width` bits. At least one of them needs so many. */
 static void get_block(BitReader *from, unsigned width, uint64_t *out, size_t n)
 {
     enum { TOGETHER = 56 };
@@ -210,7 +210,7 @@ static uint64_t get_run(BitReader *from, uint64_t blocks)
     return run + 1;
 }
 
-/* Ends a stream: what fills its last byte is 0. */
+/* Ends a stream: the rest of its last byte is 0. */
 static void close_stream(BitReader *from)
 {
     if (from->reader->failed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* byte_stream.h: bytes that are written one after another, and read back with every bound checked.
- * Numbers are in little-endian order. */
+/* byte_stream.h: writes numbers and texts one after another, and reads them back with every bound
+ * checked. Numbers have their low byte first. */
 #ifndef IMGSTAT_RECORD_BYTE_STREAM_H
 #define IMGSTAT_RECORD_BYTE_STREAM_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty one. */
+/* Bytes that are written. All zero is an empty writer. */
 typedef struct ByteWriter {
     uint8_t *bytes; /* n of them; the owner frees it */
     size_t n, capacity;
@@ -16,26 +16,26 @@ typedef struct ByteWriter {
 } ByteWriter;
 
 void put_bytes(ByteWriter *writer, const void *bytes, size_t n);
-/* The low n bytes of a number. */
+/* Writes the low n bytes of a number. */
 void put_number(ByteWriter *writer, uint64_t value, unsigned n);
-/* Seven bits a byte, low ones first; the high bit says that another byte follows. */
+/* Writes seven bits a byte, low bits first. The high bit says that another byte follows. */
 void put_varint(ByteWriter *writer, uint64_t value);
-/* Its length as a varint, then its bytes. */
+/* Writes the length of a text as a varint, then its bytes. */
 void put_text(ByteWriter *writer, const char *text);
 
 enum { TEXT_MOST = 65535 };
 
-/* Reads bytes from `at` to `end`. After a failure everything read is 0, and the reader stays where
- * it is. */
+/* Reads bytes from `at` to `end`. After a failure every read returns 0 and the reader does not
+ * move. */
 typedef struct ByteReader {
     const uint8_t *at, *end;
-    bool failed; /* the bytes end early, or are not in the one form of what they say */
+    bool failed; /* the bytes end early, or are not in the only valid form */
 } ByteReader;
 
 /* Returns where n bytes are; NULL after a failure. */
 const uint8_t *get_bytes(ByteReader *reader, size_t n);
 uint64_t get_number(ByteReader *reader, unsigned n);
-/* Fails if there is a shorter form. */
+/* Fails if the number has a shorter form. */
 uint64_t get_varint(ByteReader *reader);
 /* Fails if the value is above `most`. */
 uint64_t get_varint_up_to(ByteReader *reader, uint64_t most);

@@ -98,8 +98,8 @@ void dataset_add_file(ImgstatDataset *dataset, const char *name, bool failed, co
     pthread_mutex_unlock(&dataset->mutex);
 }
 
-/* Makes an entry of a record, unless it has one, which is returned. NULL: memory ran out. The lock
- * of the set is held. */
+/* Returns the entry for the group and kind of a record; creates one of the record if there is none.
+ * NULL: memory ran out. The caller holds the lock of the set. */
 static DatasetEntry *find_or_insert(ImgstatDataset *dataset, ImgstatRecord *record)
 {
     DatasetEntry probe = {.record = record};

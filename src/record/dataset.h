@@ -8,14 +8,14 @@
 
 #include <pthread.h>
 
-/* A record of the set, and a lock that whoever merges into it holds. */
+/* A record of the set. A thread that merges into it holds the lock. */
 typedef struct DatasetEntry {
     pthread_mutex_t mutex;
-    ImgstatRecord *record; /* never another one */
-    SharedText *source;    /* name of the file of records that it came from first; NULL: none */
+    ImgstatRecord *record; /* never replaced */
+    SharedText *source;    /* the file of records that it was loaded from first; NULL: none */
 } DatasetEntry;
 
-/* Which shards of a set of n are in here; n is 0 where there is no such set. */
+/* The shards of a set of n that a data set holds. n is 0 if it is no part of a set. */
 typedef struct ShardsDone {
     uint32_t n, n_done;
     uint8_t *done; /* bit k % 8 of byte k / 8 */
@@ -25,26 +25,26 @@ typedef struct ShardsDone {
 enum { SHARDS_MOST = 16777216 };
 
 struct ImgstatDataset {
-    pthread_mutex_t mutex;  /* of all that follows, but for what a DatasetEntry locks */
-    void *tree;             /* of tsearch: entries by group and kind */
+    pthread_mutex_t mutex;  /* guards what follows, except what a DatasetEntry guards */
+    void *tree;             /* a tree of tsearch: entries by group and kind */
     DatasetEntry **entries; /* n of them */
     size_t n, capacity;
-    bool sorted; /* entries ascend */
+    bool sorted; /* the entries are in order */
     uint64_t files;
     Digest names;
     uint64_t failed;          /* files */
-    ImgstatFailure *failures; /* n_failures of them; each with its texts is one block at name */
+    ImgstatFailure *failures; /* n_failures of them; `name` begins a block that holds both texts */
     size_t n_failures, failures_capacity;
-    size_t failures_most;  /* that are listed in the end: twice as many may wait to be sorted */
+    size_t failures_most;  /* the most that are listed; twice as many may wait to be sorted */
     uint64_t all_failures; /* listed or not */
     bool failures_sorted;
     uint16_t version[3];
     ShardsDone shards;
-    /* Of n_states of the files: hashes of their sizes and times when they were measured by this
-     * process. They are not saved. */
+    /* Hashes of the sizes and times of n_states files when this process measured them. They are not
+     * saved. */
     Digest states;
     uint64_t n_states;
-    SharedText *source; /* name of the file of records that it was loaded from; NULL: none */
+    SharedText *source; /* the file of records that it was loaded from; NULL: none */
 };
 
 /* ---- Filling: threads may call these at once ---- */
@@ -52,9 +52,9 @@ struct ImgstatDataset {
 /* Counts a file that is to be measured. failed: it has failures. state: NULL if that is unknown. */
 void dataset_add_file(ImgstatDataset *dataset, const char *name, bool failed, const Digest *state);
 
-/* Adds a record to those of its kind in a group (NULL: ""). It is taken over whatever happens;
- * what was computed of it is dropped. Threads that add to one record wait for each other only while
- * they merge. */
+/* Merges a record into the record of its kind in a group (NULL: ""). Takes it over whatever
+ * happens, and drops its computed statistics. Threads that add to one record wait for each other
+ * only while they merge. */
 ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRecord *record,
                           ImgstatError *err);
 
@@ -62,8 +62,8 @@ ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRec
 ImgstatResult dataset_fail(ImgstatDataset *dataset, const char *name, const ImgstatError *error,
                            ImgstatError *err);
 
-/* dataset_add of a record that has its group. source: NULL, or the file of records that it is from.
- */
+/* dataset_add for a record that has its group already. source: NULL, or the file of records that it
+ * was loaded from. */
 ImgstatResult dataset_add_from(ImgstatDataset *dataset, ImgstatRecord *record, SharedText *source,
                                ImgstatError *err);
 
@@ -76,21 +76,20 @@ ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure 
 /* Returns the entry with the group and kind of another one; NULL if there is none. */
 DatasetEntry *dataset_find(const ImgstatDataset *dataset, const DatasetEntry *like);
 
-/* Adds the records and the account of a part that another worker has filled: the kinds in a group
- * may differ. */
+/* Adds the records and the account of another data set. The kinds in a group may differ. */
 ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, ImgstatError *err);
 
-/* Adds a record, which is taken over whatever happens. IMGSTAT_ERR_FORMAT unless it comes after all
- * others in their order. */
+/* Appends a record, and takes it over whatever happens. IMGSTAT_ERR_FORMAT if it does not come
+ * after all others in order. */
 ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, ImgstatError *err);
 
-/* Hands over the only record of a data set, which has none then. */
+/* Takes the only record out of a data set, and returns it. */
 ImgstatRecord *dataset_detach_record(ImgstatDataset *dataset);
 
 /* Orders failures by name, code and message. */
 int failures_compare(const ImgstatFailure *x, const ImgstatFailure *y);
 
-/* Makes entries and failures ascend, and drops the failures behind those that are listed. */
+/* Sorts entries and failures, and drops the failures that are not listed. */
 void dataset_sort(ImgstatDataset *dataset);
 
 #endif

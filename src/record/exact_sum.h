@@ -16,7 +16,7 @@ typedef struct ExactSum {
     int64_t limb[EXACT_LIMBS];
 } ExactSum;
 
-/* The three limbs (from *first upwards) that a finite double adds to. */
+/* Splits a finite double into what it adds to three limbs, from *first up. */
 IMGSTAT_INLINE void exact_split(double x, uint32_t *first, int64_t part[3])
 {
     uint64_t raw;
@@ -35,7 +35,7 @@ IMGSTAT_INLINE void exact_split(double x, uint32_t *first, int64_t part[3])
     part[2] = sign * (int64_t)high;
 }
 
-/* x finite. At most 2^30 additions between two calls of exact_normalize. */
+/* Adds a finite x. At most 2^30 additions between two calls of exact_normalize. */
 IMGSTAT_INLINE void exact_add(ExactSum *sum, double x)
 {
     uint32_t first;
@@ -46,7 +46,7 @@ IMGSTAT_INLINE void exact_add(ExactSum *sum, double x)
     sum->limb[first + 2] += part[2];
 }
 
-/* Carries, so that every limb but the last is in [0, 2^32): the one form of each value. */
+/* Carries, so that every limb but the last is in [0, 2^32). Equal values then have equal limbs. */
 IMGSTAT_INLINE void exact_normalize(ExactSum *sum)
 {
     int64_t carry = 0;
@@ -59,7 +59,7 @@ IMGSTAT_INLINE void exact_normalize(ExactSum *sum)
     sum->limb[EXACT_LIMBS - 1] += carry;
 }
 
-/* Both normalized; so is the result. */
+/* Adds a normalized sum to a normalized sum. The result is normalized. */
 IMGSTAT_INLINE void exact_merge(ExactSum *into, const ExactSum *from)
 {
     for (int i = 0; i < EXACT_LIMBS; i++)
@@ -98,9 +98,9 @@ IMGSTAT_INLINE void piece_terms(double n, double pivot, double d, double q,
     term[9] = fma(n, square_low, -low);
 }
 
-/* Whether distances of integers from a center are taken in integers: doubles of the center's size
- * are whole, and those of the samples may not be what the samples are. Elsewhere what a sample
- * loses as a double is at most a unit in the last place of its distance. */
+/* Whether distances of integers from a center are computed in integers. Doubles of the center's
+ * size are whole numbers then, and a double may not hold a sample. Otherwise converting a sample to
+ * double changes its distance by at most a unit in the last place. */
 IMGSTAT_INLINE bool center_is_whole(ImgstatSample s, double center)
 {
     return sample_exceeds_double(s) && fabs(center) >= 4503599627370496.0;

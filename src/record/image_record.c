@@ -152,7 +152,7 @@ static void replace_text(SharedText **text, SharedText *by)
     *text = shared_text_retain(by);
 }
 
-/* Raster indices of different images do not compare, which is all that merging tallies knows. */
+/* Merging tallies compares raster indices, which means something within one image only. */
 typedef struct Ats {
     uint64_t min, max;
 } Ats;

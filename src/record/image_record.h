@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* image_record.h: struct ImgstatRecord of the public header: the record of the images of one kind,
- * with what they are, where their extrema are, and the statistics that were computed of it. */
+ * with that kind, the places of the extrema, and computed statistics. */
 #ifndef IMGSTAT_RECORD_IMAGE_RECORD_H
 #define IMGSTAT_RECORD_IMAGE_RECORD_H
 
@@ -9,7 +9,7 @@
 #include "record/record.h"
 #include "record/shared_text.h"
 
-/* Samples that a tally counts at most, as the sums of bins allow, and files and pages. */
+/* The most samples of a tally, for which sums of bins do not overflow; also of files and pages. */
 #define RECORD_MOST_SAMPLES (UINT64_MAX / 2)
 
 static inline unsigned __int128 tally_samples(const Tally *tally)
@@ -18,14 +18,14 @@ static inline unsigned __int128 tally_samples(const Tally *tally)
            tally->masked;
 }
 
-/* A percentile that is a sample's value or, of 64-bit integers, another whole number: a double may
- * not hold it. */
+/* A percentile that is a sample or, for 64-bit integers, another whole number: a double may not
+ * hold it. */
 typedef struct ExactPercentile {
     bool exact;
     uint64_t key;
 } ExactPercentile;
 
-/* What is known of a percentile where its value is not. */
+/* Bounds of a percentile whose value is not known. */
 typedef struct PercentileBounds {
     bool only;
     double lo, hi;
@@ -34,9 +34,9 @@ typedef struct PercentileBounds {
 typedef struct ChannelResult {
     ImgstatStats stats; /* without the files and pages of extrema */
     char sum[48];
-    double *percentile;       /* as many as asked for */
+    double *percentile;       /* n_percentiles of them */
     ExactPercentile *rank;    /* of each percentile, then of the median */
-    PercentileBounds *bounds; /* NULL, or the same where nothing was read again */
+    PercentileBounds *bounds; /* NULL, or the same if nothing was read again */
     Histogram histogram;
 } ChannelResult;
 
@@ -57,17 +57,17 @@ struct ImgstatRecord {
     ChannelResult *channel; /* one a channel; NULL: nothing is computed */
     bool has_histogram;
     size_t n_percentiles;
-    bool in_dataset; /* its place there depends on its group and kind */
+    bool in_dataset; /* its group and kind must not change then */
 };
 
-/* An image that positions are in. */
+/* The image that positions refer to. */
 typedef struct ImagePlace {
     SharedText *file; /* NULL: an image in memory */
     uint32_t page, width;
 } ImagePlace;
 
-/* Creates the record of an image. record: finalized, taken over whatever happens. No file is
- * counted yet. */
+/* Creates the record of an image. record: finalized; it is taken over whatever happens. The new
+ * record counts no file. */
 ImgstatResult image_record_create(const ImgstatKind *kind, Record *record, ImagePlace place,
                                   ImgstatRecord **out, ImgstatError *err);
 
@@ -77,11 +77,11 @@ void image_record_count_file(ImgstatRecord *record, const char *name);
 /* Drops the computed statistics. */
 void image_record_clear(ImgstatRecord *record);
 
-/* Checks that two records merge, whatever their kinds. */
+/* Checks that two records merge. Does not compare their kinds. */
 ImgstatResult image_record_check(const ImgstatRecord *into, const ImgstatRecord *from,
                                  ImgstatError *err);
 
-/* Merges records that were checked; into's kind stays. Nothing fails. */
+/* Merges records that image_record_check has accepted. `into` keeps its kind. */
 void image_record_add(ImgstatRecord *into, const ImgstatRecord *from);
 
 /* Creates a copy without statistics. */

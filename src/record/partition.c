@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* partition.c: vectors of keys, of which each side of the pivot is packed and stored at its end. */
+/* partition.c: divides vectors of keys at a pivot: packs the keys of each side, and stores them at
+ * that end of the output. */
 #include "record/partition.h"
 
 #if defined(__AVX512F__)

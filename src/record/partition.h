@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* partition.h: keys parted at a pivot. */
+/* partition.h: divides keys at a pivot. */
 #ifndef IMGSTAT_RECORD_PARTITION_H
 #define IMGSTAT_RECORD_PARTITION_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the n keys at `from` to `to`, those below the pivot first; returns how many those are. */
+/* Copies n keys, those below the pivot first. Returns how many are below it. */
 typedef size_t KeySplit(const void *from, size_t n, uint64_t pivot, void *to);
 
 typedef KeySplit *KeySplitOf(unsigned bytes);
 extern KeySplitOf key_split_portable, key_split_avx2, key_split_avx512;
 
-/* For keys of 4 or 8 bytes; NULL where the instruction set has nothing that is faster than dealing
- * keys out by their digits. */
+/* Returns the function for keys of 4 or 8 bytes. NULL: this instruction set has none that is faster
+ * than distributing keys by digits. */
 static inline KeySplit *key_split(unsigned bytes)
 {
     static KeySplitOf *const of[] = ISA_TABLE(key_split);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quantile_select.c: keys are parted, by pivots or by their digits, until a part is sorted easily
- * or has no rank that a step is at: then it only counts. */
+/* quantile_select.c: divides keys by pivots or digits until a part is small enough to sort, or
+ * holds no rank of a step and is only counted. */
 #include "record/quantile_table.h"
 
 #include "record/partition.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quantile_table.h: order statistics of many keys, for which not all of them need be sorted. */
+/* quantile_table.h: order statistics of many keys, without sorting all of them. */
 #ifndef IMGSTAT_RECORD_QUANTILE_TABLE_H
 #define IMGSTAT_RECORD_QUANTILE_TABLE_H
 
@@ -9,7 +9,7 @@
 /* Steps of a quantile table. */
 enum { RANK_STEPS = 65536 };
 
-/* A key that samples have: `below` samples are less, `upto` are at most that key. */
+/* A key that samples have: `below` samples have smaller keys, `upto` this one or a smaller one. */
 typedef struct RankKnot {
     uint64_t key, below, upto;
 } RankKnot;
@@ -27,7 +27,7 @@ typedef struct RankBuilder {
     RankTable table;
     uint32_t capacity;
     uint64_t seen;    /* samples so far */
-    RankKnot current; /* the run of equal keys that is open */
+    RankKnot current; /* the latest run of equal keys, which may go on */
 } RankBuilder;
 
 ImgstatResult rank_builder_init(BufferCache *cache, RankBuilder *builder, uint64_t n,
@@ -36,15 +36,16 @@ ImgstatResult rank_builder_init(BufferCache *cache, RankBuilder *builder, uint64
 /* Adds `count` samples of one key, which is at least the key before. */
 void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count);
 
-/* Adds n < 2^32 keys of 8 bytes in any order. They are above all keys before, and at most `most`.
- * Both arrays have room for n and are overwritten. pool: NULL for this thread alone. */
+/* Adds n < 2^32 keys of 8 bytes in any order. All are larger than the keys before, and at most
+ * `most`. Both arrays have room for n keys and are overwritten. pool: NULL for this thread alone.
+ */
 void rank_builder_add_keys(RankBuilder *builder, uint64_t *keys, uint64_t *spare, size_t n,
                            uint64_t most, ThreadPool *pool);
 
 /* Adds the run that holds the next step's rank above those before. */
 void rank_builder_add_run(RankBuilder *builder, const RankKnot *run);
 
-/* Returns the table, or NULL if memory is out. */
+/* Returns the table; NULL if memory ran out. */
 RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err);
 void rank_builder_release(RankBuilder *builder);
 void rank_table_destroy(RankTable *table); /* accepts NULL */
@@ -57,10 +58,10 @@ uint64_t rank_next(uint64_t n, uint64_t rank);
 /* Returns how many steps of n samples have a rank below `rank`. */
 uint64_t rank_steps(uint64_t n, uint64_t rank);
 
-/* Ends the run of equal keys that is open. */
+/* Ends the latest run of equal keys. */
 void rank_builder_close(RankBuilder *builder);
 
-/* record/quantile_select.c: rank_builder_add_keys of keys of 4 or 8 bytes by one thread. */
+/* rank_builder_add_keys for keys of 4 or 8 bytes, on this thread; in record/quantile_select.c. */
 void rank_keys_add(RankBuilder *builder, void *keys, void *spare, size_t n, unsigned bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quantile_threads.c: many keys are dealt out by their leading digit, each thread a slice of them;
- * then threads find the ranks of parts, each of which knows how many keys are below it. */
+/* quantile_threads.c: distributes many keys by their leading digit, each thread a slice of them.
+ * Then threads find the ranks in parts; the number of keys below each part is known. */
 #include "record/quantile_table.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ typedef struct Dealing {
     RankBuilder *builder;
     uint64_t *keys, *spare;
     size_t n;
-    unsigned bytes; /* of keys that are dealt out: 4 or 8 */
+    unsigned bytes; /* of keys that are distributed: 4 or 8 */
     unsigned shift; /* part: (key - least) >> shift */
     uint64_t least;
     size_t slices;

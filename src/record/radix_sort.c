@@ -9,11 +9,11 @@ enum {
     SORT_VALUES = 1 << SORT_BITS,
     SORT_DIGITS = (64 + SORT_BITS - 1) / SORT_BITS,
     BUCKET_KEYS = 1 << 11, /* about, where they are spread evenly: their digits fit the caches */
-    PIECE_KEYS = 1 << 16,  /* that a thread deals out at a time */
-    TOGETHER = 1 << 17     /* fewer keys do not earn threads */
+    PIECE_KEYS = 1 << 16,  /* that a thread distributes at a time */
+    TOGETHER = 1 << 17     /* threads do not pay for fewer keys */
 };
 
-/* By 11 bits, least significant first, each digit's counts taken beforehand in one go; digits that
+/* Sorts by 11 bits at a time, the low ones first. One pass counts all digits before; digits that
  * all keys share are skipped. */
 uint64_t *keys_sort(uint64_t *keys, uint64_t *spare, size_t n)
 {
@@ -42,7 +42,7 @@ uint64_t *keys_sort(uint64_t *keys, uint64_t *spare, size_t n)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-/* Keys are dealt out by their highest bits that differ; then every bucket is sorted by itself. */
+/* Distributes keys by their highest bits that differ, then sorts each bucket by itself. */
 typedef struct Sorting {
     uint64_t *keys, *spare;
     size_t n;
@@ -116,7 +116,7 @@ static void find_places(Sorting *s, size_t pieces)
     s->start[SORT_VALUES] = before;
 }
 
-/* The highest bits that differ, of which as many as there shall be buckets for. */
+/* Chooses the highest bits that differ, as many as the number of buckets needs. */
 static unsigned bucket_shift(const Sorting *s, size_t pieces)
 {
     unsigned bits = 1, top = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c: records on the host: making, merging, and settling what follows from bins. */
+/* record.c: records on the host: creates and merges them, and finalizes what follows from bins. */
 #include "record/record.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* Of counters: 2,047 channels of 16 bits. A hostile file has 65,535. */
+/* The most bytes of counters: those of 2,047 channels of 16 bits. A hostile file has 65,535. */
 enum { RECORD_BYTES = 1 << 30 };
 
 ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsigned parts,

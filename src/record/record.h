@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.h: what reading a channel yields: counts, extrema, exact sums, bins. Records merge. */
+/* record.h: what reading channels finds: counts, extrema, exact sums, bins. Records merge. */
 #ifndef IMGSTAT_RECORD_RECORD_H
 #define IMGSTAT_RECORD_RECORD_H
 
@@ -31,13 +31,13 @@ typedef struct Central {
     uint64_t overflow; /* pieces with a sum that was not finite */
 } Central;
 
-/* Which parts of a record a measurement fills. Tallies always. */
+/* Parts of a record that a measurement fills, besides tallies. */
 enum {
     RECORD_BINS = 1 /* wide types: counts by the leading 16 bits of the key, valid samples only.
                      * Narrow types have their bins (all unmasked samples, by whole key) always. */
 };
 
-/* Where a device keeps the record of one image: channels tallies, then, if it has bins,
+/* Where a device keeps the record of one image: a tally for each channel, then, if it has bins,
  * channels * sample_record_bins(sample) counts of 64 bits. */
 typedef struct DeviceRecord {
     DevMem mem;
@@ -71,20 +71,21 @@ typedef struct Record {
     unsigned parts;
     Tally *tally;       /* channels */
     uint64_t *bins;     /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
-    SparseBins *sparse; /* NULL, or channels of them in the place of `bins`: for merging alone */
+    SparseBins *sparse; /* NULL, or one a channel in place of `bins`: only to merge from */
 } Record;
 
-/* Fails with IMGSTAT_ERR_LIMIT where a record needs more counters than are allowed. */
+/* Fails with IMGSTAT_ERR_LIMIT if a record needs more counters than are allowed. */
 ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsigned parts,
                                  ImgstatError *err);
-/* cache: where its counters come from; may go before the record does. */
+/* cache: provides its counters, and may be released before the record. */
 ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err);
 /* Creates a record that has room for tallies, and sparse bins that are all empty. */
 ImgstatResult record_create_sparse(ImgstatSample sample, uint16_t channels, Record **out,
                                    ImgstatError *err);
 void record_destroy(Record *record);
-/* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
+/* Merges records of one sample type with the same channels and parts. Merging is associative and
+ * commutative, and does not change `from`. */
 void record_merge(Record *into, const Record *from);
 /* Merges one channel of finalized records; into has no sparse bins. */
 void record_merge_channel(Record *into, const Record *from, uint16_t channel);
@@ -96,8 +97,8 @@ ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alp
                            ImgstatError *err);
 
 /* Narrow types: derives n, nan, pinf, ninf, nodata and extrema keys from the bins, and empties the
- * bins of undefined and infinite samples. The positions were tracked over valid samples by the
- * device. Settled records merge as before. */
+ * bins of undefined and infinite samples. The device has found the positions, among valid samples
+ * alone. Finalized records merge. */
 void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key);
 
 #endif

@@ -141,7 +141,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->text, (*y)->text);
 }
 
-/* Lists what a record refers to; the texts stay the record's. False: memory ran out. */
+/* Lists the names that a record refers to; the record keeps them. False: memory ran out. */
 static bool names_of(const ImgstatRecord *record, Names *out)
 {
     *out = (Names){.name = malloc(2 * (size_t)record->kind->channels * sizeof *out->name)};
@@ -239,8 +239,8 @@ static void get_words(ByteReader *reader, uint64_t *words, size_t n)
         words[i] = get_number(reader, 8);
 }
 
-/* Two's complement words of 32 bits from the first that is not 0 to the last that is not the sign
- * of the one before it. */
+/* Writes two's complement words of 32 bits, from the first that is not 0 to the last that is more
+ * than the sign of the word before it. */
 static void put_exact(ByteWriter *writer, const ExactSum *sum)
 {
     size_t first = 0, end = EXACT_LIMBS;

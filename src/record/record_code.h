@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_code.h: one record as bytes. docs/record-format.md has the code. */
+/* record_code.h: one record as bytes. docs/record-format.md defines them. */
 #ifndef IMGSTAT_RECORD_RECORD_CODE_H
 #define IMGSTAT_RECORD_RECORD_CODE_H
 
@@ -8,12 +8,12 @@
 
 void record_put(ByteWriter *writer, const ImgstatRecord *record);
 
-/* Reads a record. sparse: its bins become sparse ones. memory: bytes that counters may take,
- * reduced by what they do. Damaged bytes fail the reader, with IMGSTAT_ERR_FORMAT. */
+/* Reads a record. sparse: with sparse bins. memory: bytes that counters may take; reduced by what
+ * they take. Damaged bytes are IMGSTAT_ERR_FORMAT. */
 ImgstatResult record_get(ByteReader *reader, bool sparse, uint64_t *memory, ImgstatRecord **out,
                          ImgstatError *err);
 
-/* IMGSTAT_ERR_FORMAT, in the sentence for damaged bytes. */
+/* Sets IMGSTAT_ERR_FORMAT and the sentence for damaged bytes. */
 ImgstatResult record_damaged(ImgstatError *err, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_file.c: data sets as bytes, and checked when they are read. */
+/* record_file.c: writes data sets as bytes, and checks bytes that it reads. */
 #include "record/record_file.h"
 
 #include "record/kind.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* The first byte is no text, so that no text begins so. */
+/* The first byte is not valid in text, so no text file begins like this. */
 const uint8_t record_magic[RECORD_MAGIC_BYTES] = {0x89, 'i', 'm', 'g', 's', 't', 'a', 't'};
 
 enum { CHECKSUM_BYTES = 8, HEADER_BYTES = RECORD_MAGIC_BYTES + 2 + 6 };

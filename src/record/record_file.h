@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* record_file.h: data sets as bytes: header, account, records, checksum. docs/record-format.md has
- * the format. */
+/* record_file.h: data sets as bytes: header, account, records, checksum. docs/record-format.md
+ * defines the format. */
 #ifndef IMGSTAT_RECORD_RECORD_FILE_H
 #define IMGSTAT_RECORD_RECORD_FILE_H
 
@@ -19,12 +19,12 @@ void dataset_put(ByteWriter *writer, ImgstatDataset *dataset);
 /* Writes a data set that holds one record. */
 void dataset_put_record(ByteWriter *writer, const ImgstatRecord *record);
 
-/* imgstat_dataset_from_bytes. sparse: the records have sparse bins, which suffices to merge from
- * the data set. */
+/* Reads a data set as imgstat_dataset_from_bytes does. sparse: its records get sparse bins, and can
+ * only be merged into others. */
 ImgstatResult dataset_read(const char *name, const void *bytes, size_t n, bool sparse,
                            uint64_t memory, ImgstatDataset **out, ImgstatError *err);
 
-/* Hands over the only record of a data set, which is destroyed whatever happens. */
+/* Returns the only record of a data set, and destroys the data set whatever happens. */
 ImgstatResult dataset_only_record(ImgstatDataset *dataset, ImgstatRecord **out, ImgstatError *err);
 
 #endif

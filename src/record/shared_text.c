@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shared_text.c: texts that are counted by their users. */
+/* shared_text.c: texts that count their users. */
 #include "record/shared_text.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* It does not change. Threads may retain and release it. */
+/* A text that does not change. Any thread may retain and release it. */
 typedef struct SharedText {
     atomic_size_t users;
     char text[];
@@ -18,7 +18,7 @@ SharedText *shared_text_create(const char *text, size_t n);
 /* Adds a user. Accepts NULL. */
 SharedText *shared_text_retain(SharedText *shared);
 
-/* The last user frees it. Accepts NULL. */
+/* Removes a user; the last one frees the text. Accepts NULL. */
 void shared_text_release(SharedText *shared);
 
 /* Returns the text; "" of NULL. */

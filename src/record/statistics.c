@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Percentiles are taken to nine decimals, as exact fractions of this: 100 percent. */
+/* 100 percent. Percentiles have nine decimals, and are exact fractions of this number. */
 static const uint64_t PERCENT_100 = 100000000000u;
 
 /* Sums of x, x^2, x^3, x^4: power[k - 1] in units of 2^unit[k - 1]. */
@@ -181,8 +181,8 @@ static void shape_exact(const Sums *sums, uint64_t count, ImgstatStats *out)
     out->kurtosis = big_quotient(&excess, &m2_square, 0);
 }
 
-/* From sums of powers of distances that are whole, and from a center that may be as far from the
- * mean as doubles of that size are from each other. */
+/* Computes shape from sums of powers of whole distances. The center may be as far from the mean as
+ * neighbouring doubles of its size are from each other. */
 static void shape_whole(const Central *central, uint64_t count, ImgstatStats *out)
 {
     Sums sums = {.known = {true, true}};
@@ -193,7 +193,7 @@ static void shape_whole(const Central *central, uint64_t count, ImgstatStats *ou
     shape_exact(&sums, count, out);
 }
 
-/* From power sums about the rounded mean: delta is what the rounding left. */
+/* Computes shape from power sums about the rounded mean. delta: the mean less the rounded one. */
 static void shape_central(const Central *central, uint64_t count, ImgstatStats *out)
 {
     /* Below this, fourth powers have lost digits to underflow. */
@@ -215,7 +215,8 @@ static void shape_central(const Central *central, uint64_t count, ImgstatStats *
     out->kurtosis = defined(m4 / m2 / m2 - 3);
 }
 
-/* Of 15, 16 and 17 digits the fewest that read back as x, whatever the locale's decimal point. */
+/* Writes x with 15, 16 or 17 digits: the fewest that read back as x, whatever the locale's decimal
+ * point. */
 static void double_text(double x, char text[48])
 {
     static const char *const format[] = {"%.15g", "%.16g", "%.17g"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_check.c: bounds that the extrema and the number of samples set to their sums. */
+/* tally_check.c: bounds of sums that follow from the extrema and the number of samples. */
 #include "record/tally_check.h"
 
 #include "record/bigint.h"

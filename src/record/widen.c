@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* widen.c: counts of samples of few bits on the scale of more, exactly. */
+/* widen.c: moves counts to the scale of more bits, exactly. */
 #include "record/widen.h"
 
 /* 2^n - 1 divides 2^m - 1 exactly if n divides m. */

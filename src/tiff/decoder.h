@@ -261,6 +261,9 @@ bool tiff_rows_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, u
 /* Returns whether the strips of this page can be decompressed without libtiff. */
 bool tiff_strip_suits(const TiffDecoder *td);
 
+/* Returns the memory that threads take to decompress such a strip ahead, about. */
+uint64_t tiff_strip_holds(const TiffDecoder *td);
+
 /* Decompresses rows of a strip, from its first row on, without gaps. *strip begins as NULL. Returns
  * false where libtiff must decide. */
 bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **strip, uint32_t index, uint32_t row,

@@ -214,7 +214,7 @@ uint64_t tiff_page_holds(const TiffDecoder *td)
     case TIFF_READ_RAW:
         return 0;
     case TIFF_READ_SCANLINES:
-        return tiff_strip_suits(td) ? 0 : tiff_planes_together(td) * stored;
+        return tiff_strip_suits(td) ? tiff_strip_holds(td) : tiff_planes_together(td) * stored;
     case TIFF_READ_RGBA:
         return stored + 5 * (uint64_t)layout->tile_bytes;
     default:

@@ -245,10 +245,30 @@ def tags():
     }
 
 
+def streams():
+    """zlib streams: small blocks of codes of their own, flush points, stored blocks that hold another stream."""
+    draw = 1
+    data = bytearray()
+    for i in range(9000):
+        draw = draw * 1664525 + 1013904223 & 0xFFFFFFFF
+        data.append(data[-700] if i > 700 and draw >> 30 else (draw >> 20) % 11)
+    made = {}
+    for name, level, strategy, flush in (("blocks", 9, zlib.Z_DEFAULT_STRATEGY, zlib.Z_NO_FLUSH),
+                                         ("flushed", 6, zlib.Z_DEFAULT_STRATEGY, zlib.Z_FULL_FLUSH),
+                                         ("fixed", 6, zlib.Z_FIXED, zlib.Z_SYNC_FLUSH)):
+        deflater = zlib.compressobj(level, zlib.DEFLATED, 15, 1, strategy)
+        parts = [deflater.compress(data[i:i + 3000]) + (deflater.flush(flush) if flush else b"") for i in range(0, 9000, 3000)]
+        made[name] = b"".join(parts) + deflater.flush()
+    made["planted"] = zlib.compress(made["flushed"], 0)
+    return made
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "seeds"
     for name, (data, choice) in {**families(), **stacks(), **tags()}.items():
         (folder / f"page-{name}.tif").write_bytes(data + struct.pack("<H", choice))
+    for name, data in streams().items():
+        (folder / f"stream-{name}.z").write_bytes(data)
 
 
 main()

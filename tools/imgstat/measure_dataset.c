@@ -27,8 +27,9 @@ typedef struct Run {
     InputJobs *jobs;
     PlanDevice device;
     Progress progress;
-    pthread_mutex_t lock; /* guards the list */
+    pthread_mutex_t lock; /* guards the list and `expected` */
     Flight *first, *last;
+    size_t expected;        /* inputs of this read; 0: not known */
     size_t begun, reported; /* inputs of this read; `first` is input `reported` */
     size_t all;             /* of the first read */
 } Run;
@@ -93,14 +94,16 @@ static void drop_flight(Flight *flight)
     free(flight);
 }
 
-/* Takes the first one off the list. */
-static Flight *land(Run *run)
+/* Takes the first one off the list. expected: NULL, or receives the number of inputs. */
+static Flight *land(Run *run, size_t *expected)
 {
     pthread_mutex_lock(&run->lock);
     Flight *const flight = run->first;
     run->first = flight->next;
     run->last = run->first != NULL ? run->last : NULL;
     run->reported++;
+    if (expected != NULL)
+        *expected = run->expected;
     pthread_mutex_unlock(&run->lock);
     return flight;
 }
@@ -108,19 +111,30 @@ static Flight *land(Run *run)
 static void drop_flights(Run *run)
 {
     while (run->first != NULL)
-        drop_flight(land(run));
+        drop_flight(land(run, NULL));
 }
 
 /* ---- What the library asks and reports, on any thread ---------------------------------------- */
+
+/* For the thread that reports: the stream is of the one that takes jobs. */
+static void note_expected(Run *run)
+{
+    size_t n;
+    const bool known = input_jobs_count(run->jobs, &n);
+    pthread_mutex_lock(&run->lock);
+    run->expected = known ? n : 0;
+    pthread_mutex_unlock(&run->lock);
+}
 
 static bool next_job(void *context, ImgstatJob *job)
 {
     Run *const run = context;
     Input input;
-    if (!input_jobs_next(run->jobs, job, &input))
-        return false;
-    add_flight(run, &input);
-    return true;
+    const bool more = input_jobs_next(run->jobs, job, &input);
+    note_expected(run);
+    if (more)
+        add_flight(run, &input);
+    return more;
 }
 
 static bool restart_jobs(void *context)
@@ -180,8 +194,8 @@ static void on_restarted(void *context, size_t job)
 static bool on_done(void *context, const ImgstatDone *done)
 {
     Run *const run = context;
-    size_t all;
-    Flight *const flight = land(run);
+    size_t expected;
+    Flight *const flight = land(run, &expected);
     close_texts(flight);
     if (flight->out_bytes + flight->err_bytes > 0) {
         progress_clear(&run->progress);
@@ -196,14 +210,14 @@ static bool on_done(void *context, const ImgstatDone *done)
         run->part->done++;
     }
     drop_flight(flight);
-    progress_show(&run->progress, run->reported, input_jobs_count(run->jobs, &all) ? all : 0);
+    progress_show(&run->progress, run->reported, expected);
     return status_interrupted() == 0;
 }
 
 static bool on_reading(void *context, size_t files)
 {
     Run *const run = context;
-    drop_flight(land(run));
+    drop_flight(land(run, NULL));
     progress_show(&run->progress, files, run->all);
     return status_interrupted() == 0;
 }

@@ -80,6 +80,59 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChai
                                                                      ImagePro *to, void *stream,
                                                                      ImgstatError *err);
 
+/* ---- Decoding ----------------------------------------------------------------------------- */
+
+/* A PNG or TIFF file in host memory. */
+typedef struct ImgstatEncoded {
+    const char *name; /* begins messages */
+    const void *bytes;
+    size_t n_bytes;
+} ImgstatEncoded;
+
+/* Files on their way to pixels, with all the memory that it takes. */
+typedef struct ImgstatDecode ImgstatDecode;
+
+/* Reads the heads of n files and copies compressed pixels to the device. how: NULL for defaults;
+ * its salvage and masks are not used. Names and bytes must stay until the object is destroyed. A
+ * file that cannot be read is no failure: imgstat_decode_page and imgstat_decode_finish report it.
+ * The device decodes PNG without interlacing and without tRNS of gray or RGB, if nothing about the
+ * file is unusual; it takes as much memory as the pixels and the compressed bytes. The processor
+ * decodes the first page of everything else in imgstat_decode_finish.
+ * Allocates and waits: not while a graph is recorded. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_create(ImgstatDevice *device,
+                                                                   const ImgstatEncoded *files,
+                                                                   size_t n, const ImgstatOpen *how,
+                                                                   ImgstatDecode **out,
+                                                                   ImgstatError *err);
+
+/* Destroys it once its stream is done with it, before its device is closed. Accepts NULL. */
+IMGSTAT_API void imgstat_decode_destroy(ImgstatDecode *decode);
+
+/* Describes the first page of file i: its size, channels and sample type. Texts are constants, but
+ * axis_name is NULL. Fails if the file cannot be read. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_page(const ImgstatDecode *decode,
+                                                                 size_t i, ImgstatPage *out,
+                                                                 ImgstatError *err);
+
+/* Enqueues the decoding of all files, once. images: n of them, each of its page's width, height,
+ * channels and type, in memory of the caller; those of files that cannot be read are not used.
+ * Their pixels are complete after imgstat_decode_finish, and in the order of the stream where the
+ * device has decoded them. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_async(ImgstatDecode *decode,
+                                                                  const ImagePro *images,
+                                                                  void *stream, ImgstatError *err);
+
+/* Waits for the stream, and decodes on the processor what the device did not or doubts: a wrong
+ * checksum, an invalid code, pixels that end early. results: n of them; results[i].code becomes
+ * IMGSTAT_OK if image i is complete, else results[i] says why not. Fails if the device fails. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_finish(ImgstatDecode *decode,
+                                                                   void *stream,
+                                                                   ImgstatError *results,
+                                                                   ImgstatError *err);
+
+/* Whether the device decodes file i, after imgstat_decode_finish whether it did. */
+IMGSTAT_API bool imgstat_decode_on_device(const ImgstatDecode *decode, size_t i);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,8 @@ TestSuite(dataset, .init = begin, .fini = end);
 typedef enum Change { NONE, OTHER_PIXELS, NO_FILE, NO_RESTART } Change;
 
 typedef struct Stream {
-    size_t at, reported, furthest; /* furthest: jobs that were given and not yet reported */
+    size_t at, furthest;    /* furthest: jobs that were given and not yet reported */
+    atomic_size_t reported; /* while another thread takes the next job */
     size_t stop_after, restarts;
     Change change;
     char name[64]; /* of the latest job: it changes with the next one */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* codec/adler.cu: the sums of Adler-32. */
+#include "codec/png.cuh"
+#include "common/tuning.cuh"
+#include "common/warp.cuh"
+
+enum { THREADS = ADLER_THREADS, MODULUS = 65521 };
+
+/* The word whose first byte is number `at`, without its bytes from number n on. */
+DEVICE uint32_t first_bytes(uint32_t word, uint64_t n, unsigned at)
+{
+    return n >= at + 4 ? word : n <= at ? 0 : word & ((1u << 8 * (unsigned)(n - at)) - 1);
+}
+
+/*
+ * add_bytes: the two sums of Adler-32 over the filtered rows of images.
+ *
+ *   Idea      Byte i of n counts once in the first sum and n - i times in the second, so any thread
+ *             can add any vector, and sums of blocks are added modulo 65,521.
+ *   Work      about 40 instructions a vector of 16 bytes.
+ *   Memory    reads n bytes once; two atomic additions a block.
+ *   Launch    <<<dim3(images, ADLER_BLOCKS), ADLER_THREADS>>>.
+ *   Requires  rows on a boundary of 16, DEFLATED_BEHIND bytes behind them; sums are 0. A thread adds fewer than 2^27 vectors, whose
+ *             sums are below 2^29.
+ *   Result    the sums modulo 65,521, each less than ADLER_BLOCKS times that.
+ */
+static __global__ void __launch_bounds__(THREADS)
+    add_bytes(const DeflatedRows *images, DeflatedCheck *checks)
+{
+    __shared__ uint64_t sums[2][THREADS / 32];
+    const DeflatedRows &image = images[blockIdx.x];
+    DeflatedCheck &check = checks[blockIdx.x];
+    if (check.doubt)
+        return;
+    const uint64_t n = (uint64_t)image.height * (1 + image.row_bytes);
+    const uint8_t *const bytes = (const uint8_t *)image.filtered;
+    uint64_t sum = 0, weighted = 0;
+    for (uint64_t at = 16 * ((uint64_t)blockIdx.y * THREADS + threadIdx.x); at < n;
+         at += 16 * (uint64_t)THREADS * ADLER_BLOCKS) {
+        const uint4 raw = *(const uint4 *)(bytes + at);
+        const uint32_t word[4] = {first_bytes(raw.x, n - at, 0), first_bytes(raw.y, n - at, 4),
+                                  first_bytes(raw.z, n - at, 8), first_bytes(raw.w, n - at, 12)};
+        unsigned plain = 0, inside = 0;
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            const unsigned own = __dp4a(word[w], 0x01010101u, 0u);
+            plain += own;
+            inside += 4u * (unsigned)w * own + __dp4a(word[w], 0x03020100u, 0u);
+        }
+        sum += plain;
+        weighted += (n - at) % MODULUS * plain + MODULUS - inside % MODULUS;
+    }
+    const uint64_t of_warp[2] = {warp_sum(sum % MODULUS), warp_sum(weighted % MODULUS)};
+    if (threadIdx.x % 32 == 0)
+        for (int i = 0; i < 2; i++)
+            sums[i][threadIdx.x / 32] = of_warp[i];
+    __syncthreads(); /* the sums of warps are there */
+    if (threadIdx.x < 2) {
+        uint64_t all = 0;
+        for (int w = 0; w < THREADS / 32; w++)
+            all += sums[threadIdx.x][w];
+        atomicAdd((unsigned long long *)(threadIdx.x ? &check.weighted : &check.sum),
+                  (unsigned long long)(all % MODULUS));
+    }
+}
+
+cudaError_t launch_add_bytes(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
+                             cudaStream_t stream)
+{
+    add_bytes<<<dim3((unsigned)n, ADLER_BLOCKS), THREADS, 0, stream>>>(images, checks);
+    return cudaGetLastError();
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* codec/png.cuh: the launches that decode images of deflated rows, in this order. n > 0; images and
+ * checks in device memory. */
+#ifndef IMGSTAT_KERNELS_CODEC_PNG_CUH
+#define IMGSTAT_KERNELS_CODEC_PNG_CUH
+
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "codec/deflated_rows.h"
+}
+
+/* codec/inflate.cu */
+cudaError_t launch_inflate_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
+                                cudaStream_t stream);
+
+/* codec/adler.cu: adds to sums that are 0 before. */
+cudaError_t launch_add_bytes(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
+                             cudaStream_t stream);
+
+/* codec/unfilter.cu */
+cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
+                                 cudaStream_t stream);
+cudaError_t launch_expand_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
+                               cudaStream_t stream);
+
+#endif

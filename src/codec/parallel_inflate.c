@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/* parallel_inflate.c: the compressed stream is cut into parts of one size. Threads look for the
+ * first block that begins in a part, and decode from there to the first block that begins in a
+ * later part. What a part refers to before its first byte is not known then: until 32 KiB without
+ * such references follow each other, it is decoded to words that name places in that window.
+ *
+ * The thread that reads goes through the stream in order. It accepts a part only if what it
+ * accepted before ends where the part begins, so that what it returns is what one decoder gives;
+ * elsewhere it decodes by itself. So no place that was found needs to be trusted. */
+#include "codec/parallel_inflate.h"
+
+#include "base/thread_pool.h"
+#include "codec/block_search.h"
+#include "codec/deflate.h"
+#include "codec/inflate.h"
+#include "codec/inflate_part.h"
+
+#include <stdlib.h>
+
+enum {
+    HEAD_BYTES = 2,
+    CHECK_BITS = 32,
+    PARTS_OF_THREAD = 2,
+    LEAST_PART = 1 << 10, /* more than the head of a block */
+    FRONT_ROOM = 1 << 17, /* decoded in order */
+    MOST_TRIES = 16,      /* places in a part where no block begins after all */
+    MOST_MISSES = 8       /* parts in vain, beyond four for each that was accepted */
+};
+
+typedef enum PartState {
+    PART_READY,    /* read, and nobody decodes it */
+    PART_SEARCHED, /* a thread looks for its first block */
+    PART_DECODED,  /* a thread decodes from `start` on */
+    PART_COMPLETE, /* decoded from `start` on */
+    PART_IN_VAIN,  /* searched and decoded without result */
+    PART_IN_ORDER  /* left to the thread that reads */
+} PartState;
+
+/* A part, the place where a block begins in it, and who has it: guarded by the lock. */
+typedef struct Part {
+    PartState state;
+    BlockStart start;
+    bool accepted;
+    atomic_bool cancelled;
+    InflatePart decoded;
+} Part;
+
+struct ParallelInflater {
+    uint64_t total;
+    InflateRead *read;
+    void *context;
+    PieceRing ring;
+    uint8_t **input; /* of each slot of the ring */
+    size_t *n_input;
+    Part *part; /* one for each slot */
+    size_t n_parts;
+    bool input_ended;
+    uint64_t first; /* part that holds the place of `front` */
+    uint64_t next;  /* part that no thread has taken yet */
+    unsigned hits, misses;
+    bool stop;
+    pthread_mutex_t lock;
+    pthread_cond_t loaded;  /* for threads */
+    pthread_cond_t changed; /* for the thread that reads */
+    pthread_t *thread;
+    unsigned n_threads;
+    /* In order. */
+    bool begun, failed, ended;
+    DeflateDecoder front;
+    uint8_t *memory;            /* DEFLATE_WINDOW bytes and more that were decoded last */
+    uint8_t *given, *at;        /* in memory: what was returned, what was decoded */
+    uint8_t *meaning;           /* of the words of `current` */
+    const InflatePart *current; /* whose words and bytes are returned; NULL: those in memory */
+    size_t n_returned;          /* of them */
+    uint64_t made;              /* bytes decoded */
+    uint32_t adler;
+};
+
+/* ---- Threads ---- */
+
+static void set_state(ParallelInflater *inflater, Part *part, PartState state, BlockStart start)
+{
+    pthread_mutex_lock(&inflater->lock);
+    part->state = state;
+    part->start = start;
+    pthread_cond_signal(&inflater->changed);
+    pthread_mutex_unlock(&inflater->lock);
+}
+
+static void run_part(ParallelInflater *inflater, uint64_t k)
+{
+    Part *const part = &inflater->part[k % inflater->n_parts];
+    const uint64_t bits = 8 * (uint64_t)inflater->ring.piece_bytes, end = (k + 1) * bits;
+    BlockStart start = {0, 0};
+    uint64_t at = k * bits;
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        if (!block_search(&inflater->ring, &at, end, &part->cancelled, &start))
+            break;
+        set_state(inflater, part, PART_DECODED, start);
+        if (inflate_part_decode(&part->decoded, &inflater->ring, start.place, end,
+                                &part->cancelled)) {
+            set_state(inflater, part, PART_COMPLETE, start);
+            return;
+        }
+        set_state(inflater, part, PART_SEARCHED, start);
+    }
+    set_state(inflater, part, PART_IN_VAIN, start);
+}
+
+/* Takes the next part, if its input and that of the part behind it are there. With the lock. */
+static bool take_part(ParallelInflater *inflater, uint64_t *k)
+{
+    const uint64_t loaded = atomic_load(&inflater->ring.loaded);
+    if (inflater->next <= inflater->first)
+        inflater->next = inflater->first + 1;
+    if (inflater->next + !inflater->input_ended >= loaded ||
+        inflater->misses > MOST_MISSES + 4 * inflater->hits)
+        return false;
+    *k = inflater->next++;
+    inflater->part[*k % inflater->n_parts].state = PART_SEARCHED;
+    return true;
+}
+
+static void *thread_main(void *context)
+{
+    ParallelInflater *const inflater = context;
+    uint64_t k;
+    pthread_mutex_lock(&inflater->lock);
+    while (!inflater->stop) {
+        if (!take_part(inflater, &k)) {
+            pthread_cond_wait(&inflater->loaded, &inflater->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&inflater->lock);
+        run_part(inflater, k);
+        pthread_mutex_lock(&inflater->lock);
+    }
+    pthread_mutex_unlock(&inflater->lock);
+    return NULL;
+}
+
+/* ---- Input ---- */
+
+/* Waits until no thread uses a part, and makes its slot free. */
+static void retire_part(ParallelInflater *inflater, Part *part)
+{
+    pthread_mutex_lock(&inflater->lock);
+    atomic_store(&part->cancelled, true);
+    while (part->state == PART_SEARCHED || part->state == PART_DECODED)
+        pthread_cond_wait(&inflater->changed, &inflater->lock);
+    inflater->misses +=
+        !part->accepted && part->state != PART_READY && part->state != PART_IN_ORDER;
+    inflater->first++;
+    pthread_mutex_unlock(&inflater->lock);
+}
+
+/* Reads a part. Returns false if there is none. */
+static bool load_part(ParallelInflater *inflater)
+{
+    PieceRing *const ring = &inflater->ring;
+    const uint64_t k = atomic_load(&ring->loaded);
+    const size_t slot = k % ring->n_slots;
+    size_t n = 0;
+    while (n < ring->piece_bytes) {
+        const size_t got =
+            inflater->read(inflater->context, inflater->input[slot] + n, ring->piece_bytes - n);
+        if (got == 0)
+            break;
+        n += got;
+    }
+    Part *const part = &inflater->part[slot];
+    pthread_mutex_lock(&inflater->lock);
+    inflater->input_ended = n < ring->piece_bytes;
+    if (n > 0) {
+        inflater->n_input[slot] = n;
+        part->state = PART_READY;
+        part->accepted = false;
+        atomic_store(&part->cancelled, false);
+        atomic_store_explicit(&ring->loaded, k + 1, memory_order_release);
+    }
+    pthread_cond_broadcast(&inflater->loaded);
+    pthread_mutex_unlock(&inflater->lock);
+    return n > 0;
+}
+
+/* Reads as many parts as there are free slots. Returns whether there was one. */
+static bool load_parts(ParallelInflater *inflater)
+{
+    bool any = false;
+    if (inflater->begun) {
+        const uint64_t place = bit_reader_place(&inflater->front.reader);
+        while (inflater->first < place / (8 * (uint64_t)inflater->ring.piece_bytes))
+            retire_part(inflater, &inflater->part[inflater->first % inflater->n_parts]);
+    }
+    while (!inflater->input_ended &&
+           atomic_load(&inflater->ring.loaded) < inflater->first + inflater->n_parts)
+        any |= load_part(inflater);
+    return any;
+}
+
+/* ---- In order ---- */
+
+static bool begin(ParallelInflater *inflater)
+{
+    load_parts(inflater);
+    if (inflater->n_input[0] < HEAD_BYTES ||
+        !inflate_head_is_usual(inflater->input[0], inflater->total) ||
+        !bit_reader_seek(&inflater->front.reader, &inflater->ring, 8 * HEAD_BYTES))
+        return false;
+    inflater->front.inside = BLOCK_HEAD;
+    inflater->begun = true;
+    return true;
+}
+
+/* Makes a part that begins at the place of `front` the next to return. */
+static void accept(ParallelInflater *inflater, const InflatePart *part)
+{
+    uint8_t *const window = inflater->memory;
+    memcpy(inflater->meaning + DEFLATE_MARKER, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
+    inflate_part_window(part, inflater->meaning, window);
+    inflater->given = inflater->at = window + DEFLATE_WINDOW;
+    inflater->front = part->decoder;
+    inflater->current = part;
+    inflater->n_returned = 0;
+    inflater->made += inflate_part_size(part);
+    inflater->ended = part->decoder.inside == BLOCK_HEAD && part->decoder.last;
+}
+
+/* Accepts the part that begins at the place of `front`, if there is one. While a thread decodes it,
+ * other parts are decoded. */
+static bool accept_next(ParallelInflater *inflater)
+{
+    const uint64_t place = bit_reader_place(&inflater->front.reader);
+    Part *const part = &inflater->part[inflater->first % inflater->n_parts];
+    bool fits = false;
+    pthread_mutex_lock(&inflater->lock);
+    for (;;) {
+        if (part->state == PART_READY)
+            part->state = PART_IN_ORDER;
+        fits = part->start.least <= place && place <= part->start.place;
+        const bool waits = part->state == PART_SEARCHED || (part->state == PART_DECODED && fits);
+        uint64_t k;
+        if (!waits)
+            break;
+        if (take_part(inflater, &k)) {
+            pthread_mutex_unlock(&inflater->lock);
+            run_part(inflater, k);
+            pthread_mutex_lock(&inflater->lock);
+        } else {
+            pthread_cond_wait(&inflater->changed, &inflater->lock);
+        }
+    }
+    fits = fits && part->state == PART_COMPLETE && !part->accepted;
+    part->accepted |= fits;
+    inflater->hits += fits;
+    if (part->state == PART_DECODED && part->start.place < place)
+        atomic_store(&part->cancelled, true);
+    pthread_mutex_unlock(&inflater->lock);
+    if (fits)
+        accept(inflater, &part->decoded);
+    return fits;
+}
+
+/* Decodes on in order. Returns false on a fault. */
+static bool decode_in_order(ParallelInflater *inflater)
+{
+    uint8_t *const end = inflater->memory + DEFLATE_WINDOW + FRONT_ROOM;
+    if (end - inflater->at < FRONT_ROOM / 2) {
+        memmove(inflater->memory, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
+        inflater->given = inflater->at = inflater->memory + DEFLATE_WINDOW;
+    }
+    const size_t behind = (size_t)(inflater->at - inflater->memory);
+    const uint8_t *const start = inflater->at - (inflater->made < behind ? inflater->made : behind);
+    uint8_t *const before = inflater->at;
+    const DecodeStop stop = deflate_decode_bytes(&inflater->front, start, &inflater->at, end);
+    inflater->made += (size_t)(inflater->at - before);
+    inflater->ended = stop == DECODE_END;
+    return stop != DECODE_WRONG &&
+           (stop != DECODE_INPUT || inflater->at > before || load_parts(inflater));
+}
+
+/* Decodes more, if it can. Returns false on a fault. */
+static bool advance(ParallelInflater *inflater)
+{
+    inflater->current = NULL;
+    if (!inflater->begun && !begin(inflater))
+        return false;
+    load_parts(inflater);
+    if (inflater->front.inside == BLOCK_HEAD && inflater->made >= DEFLATE_WINDOW &&
+        inflater->first > 0 && accept_next(inflater))
+        return inflater->made <= inflater->total;
+    return decode_in_order(inflater) && inflater->made <= inflater->total;
+}
+
+/* Copies at most n bytes that are decoded. */
+static size_t give(ParallelInflater *inflater, uint8_t *to, size_t n)
+{
+    if (inflater->current) {
+        n = inflate_part_copy(inflater->current, inflater->n_returned, inflater->meaning, to, n);
+        inflater->n_returned += n;
+        return n;
+    }
+    const size_t left = (size_t)(inflater->at - inflater->given);
+    n = n < left ? n : left;
+    memcpy(to, inflater->given, n);
+    inflater->given += n;
+    return n;
+}
+
+bool parallel_inflater_read(ParallelInflater *inflater, uint8_t *to, size_t n)
+{
+    while (n > 0 && !inflater->failed) {
+        const size_t got = give(inflater, to, n);
+        if (got == 0) {
+            inflater->failed = inflater->ended || !advance(inflater);
+            continue;
+        }
+        inflater->adler = deflate_adler_join(inflater->adler, deflate_adler(to, got), got);
+        to += got;
+        n -= got;
+    }
+    return n == 0;
+}
+
+bool parallel_inflater_end(ParallelInflater *inflater, bool *surplus)
+{
+    BitReader *const reader = &inflater->front.reader;
+    uint32_t check = 0;
+    uint8_t more;
+    while (!inflater->failed && !inflater->ended)
+        inflater->failed = give(inflater, &more, 1) > 0 || !advance(inflater);
+    if (inflater->failed || give(inflater, &more, 1) > 0)
+        return false;
+    bit_reader_drop(reader, reader->n % 8);
+    while (!bit_reader_has(reader, CHECK_BITS))
+        if (!load_parts(inflater))
+            return false;
+    for (unsigned i = 0; i < CHECK_BITS / 8; i++)
+        check = check << 8 | bit_reader_take(reader, 8);
+    *surplus = bit_reader_has(reader, 1) || (load_parts(inflater) && bit_reader_has(reader, 1));
+    return check == inflater->adler;
+}
+
+/* ---- Memory and threads ---- */
+
+void parallel_inflater_destroy(ParallelInflater *inflater)
+{
+    if (!inflater)
+        return;
+    pthread_mutex_lock(&inflater->lock);
+    inflater->stop = true;
+    for (size_t i = 0; i < inflater->n_parts && inflater->part; i++)
+        atomic_store(&inflater->part[i].cancelled, true);
+    pthread_cond_broadcast(&inflater->loaded);
+    pthread_mutex_unlock(&inflater->lock);
+    for (unsigned i = 0; i < inflater->n_threads; i++)
+        pthread_join(inflater->thread[i], NULL);
+    for (size_t i = 0; i < inflater->n_parts; i++) {
+        if (inflater->part)
+            buffer_cache_release(inflater->part[i].decoded.memory);
+        if (inflater->input)
+            buffer_cache_release(inflater->input[i]);
+    }
+    buffer_cache_release(inflater->memory);
+    buffer_cache_release(inflater->meaning);
+    pthread_cond_destroy(&inflater->changed);
+    pthread_cond_destroy(&inflater->loaded);
+    pthread_mutex_destroy(&inflater->lock);
+    free(inflater->thread);
+    free(inflater->part);
+    free(inflater->n_input);
+    free(inflater->input);
+    free(inflater);
+}
+
+unsigned parallel_inflater_used_parts(const ParallelInflater *inflater)
+{
+    return inflater->hits;
+}
+
+size_t parallel_inflater_bytes(size_t part_bytes)
+{
+    return PARTS_OF_THREAD * (INFLATE_PART_ROOM + part_bytes + sizeof(Part)) + FRONT_ROOM;
+}
+
+static bool get_memory(ParallelInflater *inflater, unsigned threads, BufferCache *buffers)
+{
+    const size_t n = inflater->n_parts;
+    inflater->input = calloc(n, sizeof *inflater->input);
+    inflater->n_input = calloc(n, sizeof *inflater->n_input);
+    inflater->part = calloc(n, sizeof *inflater->part);
+    inflater->thread = calloc(threads, sizeof *inflater->thread);
+    inflater->memory = buffer_cache_acquire(buffers, DEFLATE_WINDOW + FRONT_ROOM);
+    inflater->meaning = buffer_cache_acquire(buffers, 2 * DEFLATE_MARKER);
+    if (!inflater->input || !inflater->n_input || !inflater->part || !inflater->thread ||
+        !inflater->memory || !inflater->meaning)
+        return false;
+    bool complete = true;
+    for (size_t i = 0; i < n; i++) {
+        inflater->input[i] = buffer_cache_acquire(buffers, inflater->ring.piece_bytes);
+        inflater->part[i].decoded.memory = buffer_cache_acquire(buffers, INFLATE_PART_ROOM);
+        complete = complete && inflater->input[i] && inflater->part[i].decoded.memory;
+    }
+    inflater->ring.slot = inflater->input;
+    inflater->ring.bytes = inflater->n_input;
+    inflater->ring.n_slots = n;
+    return complete;
+}
+
+ParallelInflater *parallel_inflater_create(uint64_t total, unsigned threads, size_t part_bytes,
+                                           InflateRead *read, void *context, BufferCache *buffers)
+{
+    ParallelInflater *const inflater = calloc(1, sizeof *inflater);
+    if (!inflater)
+        return NULL;
+    inflater->total = total;
+    inflater->read = read;
+    inflater->context = context;
+    inflater->adler = 1;
+    inflater->ring.piece_bytes = part_bytes > LEAST_PART ? part_bytes : LEAST_PART;
+    inflater->n_parts = (size_t)PARTS_OF_THREAD * threads;
+    pthread_mutex_init(&inflater->lock, NULL); /* cannot fail with default attributes on Linux */
+    pthread_cond_init(&inflater->changed, NULL);
+    pthread_cond_init(&inflater->loaded, NULL);
+    bool good = get_memory(inflater, threads, buffers);
+    if (good) {
+        inflater->given = inflater->at = inflater->memory + DEFLATE_WINDOW;
+        for (size_t i = 0; i < 2 * DEFLATE_MARKER; i++)
+            inflater->meaning[i] = (uint8_t)i; /* of the first 256 it stays so */
+    }
+    while (good && inflater->n_threads < threads - 1) {
+        good = thread_start(&inflater->thread[inflater->n_threads], thread_main, inflater);
+        inflater->n_threads += good;
+    }
+    if (good || inflater->n_threads > 0)
+        return inflater;
+    parallel_inflater_destroy(inflater);
+    return NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_inflate_lanes: the arithmetic of the inflating kernel against zlib, on any bytes: the same
+ * verdict and bytes. The first bytes say how much output there should be. */
+#include "codec/inflate_lanes.h"
+
+#include "../deflate_streams.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEAD = 4, OUTPUT_MOST = 1 << 17 };
+
+/* Returns how many bytes zlib gives, at most OUTPUT_MOST. */
+static size_t output_bytes(const uint8_t *stream, size_t bytes)
+{
+    static uint8_t out[OUTPUT_MOST];
+    z_stream z = {0};
+    if (inflateInit2(&z, -15) != Z_OK)
+        abort();
+    z.next_in = (Bytef *)(uintptr_t)stream;
+    z.avail_in = (uInt)bytes;
+    z.next_out = out;
+    z.avail_out = sizeof out;
+    (void)inflate(&z, Z_FINISH);
+    const size_t n = z.total_out;
+    (void)inflateEnd(&z);
+    return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static InflateLanes shared;
+    if (size < HEAD)
+        return -1;
+    const size_t bytes = size - HEAD;
+    size_t n = output_bytes(data + HEAD, bytes);
+    if (data[0] & 1) /* else as much as there is */
+        n = ((size_t)data[1] << 8 | data[2]) + (n & 0xFF);
+    uint8_t *const in = malloc(bytes + !bytes), *const out = malloc(n + !n);
+    uint8_t *const expected = malloc(n + !n);
+    if (!in || !out || !expected)
+        abort();
+    memcpy(in, data + HEAD, bytes);
+    const bool right = stream_inflate(in, bytes, expected, n);
+    const InflateCall call = {in, (uint32_t)bytes, out, (uint32_t)n, 1 << 15};
+    const InflateVerdict verdict = inflate_by_lanes(&shared, &call);
+    if (right != (verdict == INFLATE_RIGHT) || (right && memcmp(out, expected, n) != 0))
+        abort();
+    free(in);
+    free(out);
+    free(expected);
+    return 0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* test_decode.cu: PNG files decoded to device memory against the decoders of the processor: the
+ * same pixels, the same errors: generated files of every kind, damaged ones, and those of the
+ * corpus. */
+#include "imgstat_async.h"
+#include "png_files.h"
+
+#include <cuda_runtime.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string>
+#include <vector>
+
+enum { GUARD = 64, SKIPPED = 77 };
+
+typedef std::vector<uint8_t> Bytes;
+
+static struct {
+    size_t files, on_device, failed, failures;
+    uint64_t bytes, state;
+    ImgstatDevice *device;
+    cudaStream_t stream;
+    std::vector<std::string> found;
+} test;
+
+static void fatal(cudaError_t status, const char *what)
+{
+    if (status == cudaSuccess)
+        return;
+    fprintf(stderr, "test_decode: %s: %s\n", what, cudaGetErrorString(status));
+    exit(1);
+}
+
+static void must(ImgstatResult res, const ImgstatError &err, const char *what)
+{
+    if (res == IMGSTAT_OK)
+        return;
+    fprintf(stderr, "test_decode: %s: %s\n", what, err.message);
+    exit(1);
+}
+
+struct Named {
+    std::string name;
+    Bytes bytes;
+};
+
+static ImgstatResult read_memory(void *context, uint64_t offset, void *to, size_t bytes,
+                                 size_t *got, ImgstatError *)
+{
+    const Bytes &from = *(const Bytes *)context;
+    const size_t left = offset < from.size() ? from.size() - (size_t)offset : 0;
+    *got = bytes < left ? bytes : left;
+    if (*got > 0)
+        memcpy(to, from.data() + offset, *got);
+    return IMGSTAT_OK;
+}
+
+/* What the processor makes of a file. */
+static ImgstatResult decode_here(const Named &file, Bytes *pixels, ImgstatError *err)
+{
+    ImgstatInput input = {};
+    input.bytes = file.bytes.size();
+    input.read_at = read_memory;
+    input.context = (void *)&file.bytes;
+    ImgstatFile *open = NULL;
+    ImgstatPage page;
+    ImagePro image = {};
+    ImgstatResult res = imgstat_file_open_input(file.name.c_str(), &input, NULL, &open, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(open, 0, &page, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_create(page.width, page.height, page.channels, page.sample, 0, &image,
+                                   err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_read(open, &image, err);
+    const size_t row = (size_t)image.width * image.channels * imgstat_sample_bytes(image.sample);
+    for (uint32_t y = 0; res == IMGSTAT_OK && y < image.height; y++)
+        pixels->insert(pixels->end(), (uint8_t *)image.host + y * image.pitch,
+                       (uint8_t *)image.host + y * image.pitch + row);
+    imgstat_image_release(&image);
+    imgstat_file_close(open);
+    return res;
+}
+
+static void fail(const Named &file, const char *what, const char *more)
+{
+    if (test.failures++ < 20)
+        printf("%s: %s %s\n", file.name.c_str(), what, more);
+}
+
+/* An image in device memory between guards, whose rows may have gaps. */
+struct There {
+    uint8_t *memory;
+    size_t bytes, row;
+    ImagePro image;
+};
+
+static There make_there(const ImgstatPage &page)
+{
+    There there = {};
+    ImgstatError err;
+    const uint64_t r = splitmix64(&test.state);
+    const size_t sample = imgstat_sample_bytes(page.sample);
+    there.row = (size_t)page.width * page.channels * sample;
+    const size_t pitch = there.row + (r % 3 == 0 ? 0 : r / 4 % 20 * sample);
+    const size_t first = GUARD + (r % 3 == 2 ? r / 1024 % 8 * sample : 0);
+    there.bytes = first + pitch * page.height + GUARD;
+    fatal(cudaMalloc(&there.memory, there.bytes), "cudaMalloc");
+    fatal(cudaMemset(there.memory, POISON, there.bytes), "cudaMemset");
+    must(imgstat_image_wrap(IMGSTAT_CUDA, 0, there.memory + first, pitch, page.width, page.height,
+                            page.channels, page.sample, 0, NULL, NULL, &there.image, &err),
+         err, "imgstat_image_wrap");
+    return there;
+}
+
+static void compare(const Named &file, const There &there, const ImgstatError &result)
+{
+    Bytes pixels, got(there.bytes);
+    ImgstatError err = {};
+    const ImgstatResult res = decode_here(file, &pixels, &err);
+    if (res != result.code || (res != IMGSTAT_OK && strcmp(err.message, result.message) != 0)) {
+        fail(file, res == IMGSTAT_OK ? "fails:" : "should fail:",
+             res == IMGSTAT_OK ? result.message : err.message);
+        return;
+    }
+    test.failed += res != IMGSTAT_OK;
+    if (!there.memory)
+        return;
+    fatal(cudaMemcpy(got.data(), there.memory, there.bytes, cudaMemcpyDeviceToHost), "download");
+    size_t at = 0, row = 0;
+    const size_t first = (size_t)(there.image.device.address - (uintptr_t)there.memory);
+    for (uint32_t y = 0; y <= there.image.height; y++) { /* between rows there are guards */
+        const size_t begin = y < there.image.height ? first + y * there.image.pitch : there.bytes;
+        if (!guard_holds(&got[at], begin - at))
+            fail(file, "written beside its rows", "");
+        at = begin + there.row;
+        if (y == there.image.height)
+            break;
+        if (res == IMGSTAT_OK && memcmp(&got[begin], &pixels[row], there.row) != 0) {
+            fail(file, "other pixels", ("in row " + std::to_string(y)).c_str());
+            return;
+        }
+        row += there.row;
+    }
+    test.bytes += pixels.size();
+}
+
+/* Decodes files in one call. */
+static void check(const std::vector<Named> &files)
+{
+    const size_t n = files.size();
+    std::vector<ImgstatEncoded> encoded(n);
+    std::vector<ImagePro> images(n);
+    std::vector<There> there(n);
+    std::vector<ImgstatError> results(n);
+    ImgstatError err = {};
+    ImgstatDecode *decode = NULL;
+    for (size_t i = 0; i < n; i++)
+        encoded[i] = {files[i].name.c_str(), files[i].bytes.data(), files[i].bytes.size()};
+    must(imgstat_decode_create(test.device, encoded.data(), n, NULL, &decode, &err), err,
+         "imgstat_decode_create");
+    for (size_t i = 0; i < n; i++) {
+        ImgstatPage page;
+        if (imgstat_decode_page(decode, i, &page, &err) != IMGSTAT_OK)
+            continue;
+        there[i] = make_there(page);
+        images[i] = there[i].image;
+    }
+    must(imgstat_decode_async(decode, images.data(), test.stream, &err), err,
+         "imgstat_decode_async");
+    must(imgstat_decode_finish(decode, test.stream, results.data(), &err), err,
+         "imgstat_decode_finish");
+    for (size_t i = 0; i < n; i++) {
+        compare(files[i], there[i], results[i]);
+        test.on_device += imgstat_decode_on_device(decode, i);
+        if (there[i].memory)
+            fatal(cudaFree(there[i].memory), "cudaFree");
+    }
+    imgstat_decode_destroy(decode);
+    test.files += n;
+}
+
+static Named named(uint8_t *file, size_t bytes, const PngSpec &spec, const char *kind)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s %ux%u color %u depth %u filter %u", kind, spec.width,
+             spec.height, spec.color, spec.depth, spec.filter);
+    return {name, Bytes(file, file + bytes)};
+}
+
+static void check_generated(size_t n)
+{
+    enum { BATCH = 500 };
+    std::vector<Named> files;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *file;
+        const PngSpec spec = png_spec(&test.state);
+        const size_t bytes = png_file(&spec, &test.state, &file);
+        files.push_back(named(file, bytes, spec, "generated"));
+        if (i % 5 == 0) { /* the checksums of chunks are wrong then, mostly */
+            const size_t left = stream_damage(file, bytes, &test.state);
+            files.push_back(named(file, left, spec, "damaged"));
+        }
+        free(file);
+        if (files.size() >= BATCH || i + 1 == n) {
+            check(files);
+            files.clear();
+        }
+    }
+}
+
+/* Streams that are damaged in chunks that are not. */
+static void check_damaged_streams(size_t n)
+{
+    std::vector<Named> files;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *file;
+        PngSpec spec = png_spec(&test.state);
+        spec.chunk = 1 << 20;
+        const size_t bytes = png_file(&spec, &test.state, &file);
+        for (size_t at = 8; at + 12 <= bytes;) {
+            const uint32_t length = (uint32_t)file[at] << 24 | (uint32_t)file[at + 1] << 16 |
+                                    (uint32_t)file[at + 2] << 8 | file[at + 3];
+            if (memcmp(file + at + 4, "IDAT", 4) == 0) {
+                (void)stream_damage(file + at + 8, length, &test.state);
+                png_put(file + at + 8 + length,
+                        (uint32_t)crc32(0, file + at + 4, (uInt)length + 4));
+            }
+            at += 12 + length;
+        }
+        files.push_back(named(file, bytes, spec, "damaged stream"));
+        free(file);
+    }
+    check(files);
+}
+
+static int find(const char *path, const struct stat *, int kind, struct FTW *)
+{
+    const std::string name(path);
+    if (kind == FTW_F && name.size() > 4 && name.compare(name.size() - 4, 4, ".png") == 0)
+        test.found.push_back(name);
+    return 0;
+}
+
+static void check_corpus(const char *folder)
+{
+    enum { BATCH = 64 };
+    std::vector<Named> files;
+    if (!folder || nftw(folder, find, 16, FTW_PHYS) != 0)
+        printf("no corpus\n");
+    for (size_t i = 0; i < test.found.size(); i++) {
+        Named file = {test.found[i], Bytes()};
+        FILE *const f = is_run(i, 20) ? fopen(file.name.c_str(), "rb") : NULL;
+        uint8_t buffer[1 << 16];
+        for (size_t got; f && (got = fread(buffer, 1, sizeof buffer, f)) > 0;)
+            file.bytes.insert(file.bytes.end(), buffer, buffer + got);
+        if (f) {
+            fclose(f);
+            files.push_back(file);
+        }
+        if (files.size() == BATCH || (i + 1 == test.found.size() && !files.empty())) {
+            check(files);
+            files.clear();
+        }
+    }
+}
+
+int main(void)
+{
+    const char *required = getenv("IMGSTAT_REQUIRE_CUDA");
+    ImgstatError err = {};
+    if (imgstat_device_open("cuda:0", 0, &test.device, &err) != IMGSTAT_OK) {
+        printf("%s\n", err.message);
+        return required && *required == '1' ? 1 : SKIPPED;
+    }
+    fatal(cudaStreamCreateWithFlags(&test.stream, cudaStreamNonBlocking), "a stream");
+    test.state = 7;
+    check(std::vector<Named>());
+    check_generated(is_run(1, 2) ? 20000 : 400);
+    printf("generated: %zu files, %zu by the device, %zu failed as they should\n", test.files,
+           test.on_device, test.failed);
+    check_damaged_streams(is_run(1, 2) ? 3000 : 100);
+    const size_t before = test.files, by_device = test.on_device;
+    check_corpus(getenv("IMGSTAT_CORPUS"));
+    printf("corpus: %zu files, %zu by the device\n", test.files - before,
+           test.on_device - by_device);
+    printf("%zu files, %zu by the device, %llu bytes: %zu failures\n", test.files, test.on_device,
+           (unsigned long long)test.bytes, test.failures);
+    fatal(cudaStreamDestroy(test.stream), "cudaStreamDestroy");
+    imgstat_device_close(test.device);
+    return test.failures > 0 || test.on_device < test.files / 2;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* test_async: files in memory decoded in one call, on the device without a GPU: what the decoder
+ * gives, and its sentences. */
+#include "imgstat_async.h"
+
+#include "png_files.h"
+
+#include <criterion/criterion.h>
+
+enum { FILES = 40 };
+
+typedef struct Batch {
+    ImgstatDevice *device;
+    ImgstatDecode *decode;
+    ImgstatEncoded file[FILES];
+    uint8_t *bytes[FILES];
+    ImagePro image[FILES];
+    ImgstatError result[FILES];
+    ImgstatError err;
+} Batch;
+
+static ImgstatResult read_memory(void *context, uint64_t offset, void *to, size_t bytes,
+                                 size_t *got, ImgstatError *err)
+{
+    const ImgstatEncoded *const from = context;
+    (void)err;
+    const size_t left = offset < from->n_bytes ? from->n_bytes - (size_t)offset : 0;
+    *got = bytes < left ? bytes : left;
+    if (*got > 0)
+        memcpy(to, (const uint8_t *)from->bytes + offset, *got);
+    return IMGSTAT_OK;
+}
+
+/* Reads a file by itself into an image like another. */
+static ImgstatResult read_alone(ImgstatEncoded *from, const ImagePro *like, ImagePro *image,
+                                ImgstatError *err)
+{
+    const ImgstatInput input = {.bytes = from->n_bytes, .read_at = read_memory, .context = from};
+    ImgstatFile *file = NULL;
+    ImgstatPage page;
+    memset(image, 0, sizeof *image);
+    ImgstatResult res = imgstat_file_open_input(from->name, &input, NULL, &file, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(file, 0, &page, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_create(like->width, like->height, like->channels, like->sample, 0,
+                                   image, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_read(file, image, err);
+    imgstat_file_close(file);
+    return res;
+}
+
+static void make_files(Batch *b, uint64_t state)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        const PngSpec spec = png_spec(&state);
+        size_t bytes = png_file(&spec, &state, &b->bytes[i]);
+        if (i % 4 == 3)
+            bytes = stream_damage(b->bytes[i], bytes, &state);
+        b->file[i] = (ImgstatEncoded){"some.png", b->bytes[i], bytes};
+    }
+    cr_assert_eq(imgstat_device_open("cpu", 0, &b->device, &b->err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_create(b->device, b->file, FILES, NULL, &b->decode, &b->err),
+                 IMGSTAT_OK);
+    for (size_t i = 0; i < FILES; i++) {
+        ImgstatPage page;
+        if (imgstat_decode_page(b->decode, i, &page, &b->err) == IMGSTAT_OK)
+            cr_assert_eq(imgstat_image_create(page.width, page.height, page.channels, page.sample,
+                                              0, &b->image[i], &b->err),
+                         IMGSTAT_OK);
+    }
+}
+
+static void release(Batch *b)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        imgstat_image_release(&b->image[i]);
+        free(b->bytes[i]);
+    }
+    imgstat_decode_destroy(b->decode);
+    imgstat_device_close(b->device);
+}
+
+Test(decode_async, the_decoders_pixels_and_sentences)
+{
+    static Batch b;
+    size_t right = 0, wrong = 0;
+    make_files(&b, 5);
+    cr_assert_eq(imgstat_decode_async(b.decode, b.image, NULL, &b.err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_finish(b.decode, NULL, b.result, &b.err), IMGSTAT_OK);
+    for (size_t i = 0; i < FILES; i++) {
+        ImagePro alone;
+        ImgstatError err = {0};
+        const ImgstatResult res = read_alone(&b.file[i], &b.image[i], &alone, &err);
+        cr_assert_eq(res, b.result[i].code);
+        cr_assert(!imgstat_decode_on_device(b.decode, i));
+        if (res == IMGSTAT_OK)
+            cr_assert(memcmp(alone.host, b.image[i].host, alone.pitch * alone.height) == 0);
+        else
+            cr_assert_str_eq(err.message, b.result[i].message);
+        right += res == IMGSTAT_OK;
+        wrong += res != IMGSTAT_OK;
+        imgstat_image_release(&alone);
+    }
+    cr_assert(right >= FILES / 2 && wrong > 0);
+    release(&b);
+}
+
+Test(decode_async, wrong_calls)
+{
+    static Batch b;
+    ImgstatPage page;
+    make_files(&b, 6);
+    cr_assert_eq(imgstat_decode_page(b.decode, FILES, &page, &b.err), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_decode_finish(b.decode, NULL, b.result, &b.err), IMGSTAT_ERR_ARG);
+    b.image[0].width++;
+    cr_assert_eq(imgstat_decode_async(b.decode, b.image, NULL, &b.err), IMGSTAT_ERR_ARG);
+    b.image[0].width--;
+    cr_assert_eq(imgstat_decode_async(b.decode, b.image, NULL, &b.err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_async(b.decode, b.image, NULL, &b.err), IMGSTAT_ERR_ARG);
+    imgstat_decode_destroy(NULL);
+    release(&b);
+}
+
+Test(decode_async, no_files)
+{
+    ImgstatDevice *device = NULL;
+    ImgstatDecode *decode = NULL;
+    ImgstatError err;
+    cr_assert_eq(imgstat_device_open("cpu", 0, &device, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_create(device, NULL, 0, NULL, &decode, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_async(decode, NULL, NULL, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_finish(decode, NULL, NULL, &err), IMGSTAT_OK);
+    imgstat_decode_destroy(decode);
+    imgstat_device_close(device);
+}

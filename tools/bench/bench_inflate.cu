@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_inflate.cu: deflate streams of rows as PNG has them of photographs, many in a call: whole
+ * images, and pieces as tiles of TIFF are. */
+#include "bench.h"
+#include "codec/inflate_streams.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <vector>
+#include <zlib.h>
+
+enum { CONTENTS = 4, STREAM_ALIGN = 256, WINDOW = 1 << 15 };
+
+typedef std::vector<unsigned char> Bytes;
+
+/* What the rows of a case go through. */
+typedef struct InflateWork {
+    const DeflatedStream *streams; /* in device memory, like the verdicts */
+    uint32_t *verdicts;
+} InflateWork;
+
+/* Filtered samples of a photograph: small differences, larger where there is more to see, and now
+ * and then what was there a row before. */
+static Bytes filtered_bytes(size_t n, uint64_t seed)
+{
+    enum { ROW = 7000, CALM = 512 };
+    Bytes bytes(n);
+    uint64_t z = seed * 2 + 1;
+    unsigned spread = 4;
+    for (size_t i = 0; i < n; i++) {
+        z = z * 6364136223846793005u + 1442695040888963407u;
+        const unsigned r = (unsigned)(z >> 33);
+        if (i % CALM == 0)
+            spread = 1 + r % 12 * (r / 16 % 4);
+        const int sum = (int)(r % spread + (r >> 8) % spread + (r >> 16) % spread);
+        bytes[i] = (unsigned char)(sum - 3 * (int)(spread - 1) / 2);
+        if (i >= ROW && i / CALM % 8 == 7)
+            bytes[i] = bytes[i - ROW];
+    }
+    return bytes;
+}
+
+static Bytes deflated(const unsigned char *from, size_t n)
+{
+    enum { LEVEL = 6, RAW = -15, MEMORY = 8 };
+    z_stream z;
+    memset(&z, 0, sizeof z);
+    Bytes to(compressBound((uLong)n));
+    if (deflateInit2(&z, LEVEL, Z_DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    z.next_in = (Bytef *)(uintptr_t)from;
+    z.avail_in = (uInt)n;
+    z.next_out = to.data();
+    z.avail_out = (uInt)to.size();
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        abort();
+    to.resize(z.total_out);
+    (void)deflateEnd(&z);
+    return to;
+}
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + STREAM_ALIGN - 1) / STREAM_ALIGN * STREAM_ALIGN;
+}
+
+static cudaError_t call_inflate(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    const InflateWork *const w = (const InflateWork *)work;
+    (void)in;
+    return cuda_inflate(w->streams, c->images, w->verdicts, bench->stream);
+}
+
+/* Whether all verdicts are 0 and every output is its content. */
+static bool is_right(Bench *bench, const BenchCase *c, const InflateWork *work,
+                     const std::vector<Bytes> &contents)
+{
+    std::vector<uint32_t> verdicts(c->images);
+    Bytes got(contents[0].size());
+    if (!bench_ok(bench, call_inflate(bench, c, (void *)work, NULL), "inflate_streams") ||
+        !bench_ok(bench, cudaStreamSynchronize(bench->stream), "inflate_streams") ||
+        !bench_ok(bench,
+                  cudaMemcpy(verdicts.data(), work->verdicts, c->images * sizeof(uint32_t),
+                             cudaMemcpyDeviceToHost),
+                  "download"))
+        return false;
+    bool right = true;
+    for (size_t i = 0; i < c->images && right; i++) {
+        right = verdicts[i] == 0;
+        if (i % 16 < CONTENTS && right)
+            right = bench_ok(bench,
+                             cudaMemcpy(got.data(),
+                                        (unsigned char *)bench->out + i * padded(got.size()),
+                                        got.size(), cudaMemcpyDeviceToHost),
+                             "download") &&
+                    memcmp(got.data(), contents[i % contents.size()].data(), got.size()) == 0;
+    }
+    return right;
+}
+
+/* n streams of `bytes` bytes each, which differ in CONTENTS ways. */
+static void inflate_row(Bench *bench, size_t n, size_t bytes)
+{
+    BenchCase c = bench_case("inflate", IMGSTAT_U8, 1, BENCH_SMOOTH, n * bytes);
+    c.images = n;
+    c.cached = true; /* one set of inputs */
+    BenchCase none = c;
+    none.bytes = none.samples = STREAM_ALIGN;
+    if (!bench_wanted(bench, &c, "inflate_streams") || !bench_input(bench, &none))
+        return;
+    std::vector<Bytes> contents, packed;
+    size_t at = 0;
+    for (unsigned i = 0; i < CONTENTS; i++) {
+        contents.push_back(filtered_bytes(bytes, bench->options.seed + i));
+        packed.push_back(deflated(contents[i].data(), bytes));
+    }
+    const size_t list = padded(n * sizeof(DeflatedStream)), verdicts = padded(n * sizeof(uint32_t));
+    size_t room = list + verdicts;
+    for (const Bytes &p : packed)
+        room += padded(p.size());
+    unsigned char *const scratch = (unsigned char *)bench_scratch(bench, room);
+    unsigned char *const out = (unsigned char *)bench_out(bench, n * padded(bytes));
+    if (!scratch || !out)
+        return;
+    std::vector<const unsigned char *> in;
+    at = list + verdicts;
+    for (const Bytes &p : packed) {
+        in.push_back(scratch + at);
+        if (!bench_ok(bench, cudaMemcpy(scratch + at, p.data(), p.size(), cudaMemcpyHostToDevice),
+                      "upload"))
+            return;
+        at += padded(p.size());
+    }
+    std::vector<DeflatedStream> streams(n);
+    for (size_t i = 0; i < n; i++)
+        streams[i] = {in[i % CONTENTS], (uint32_t)packed[i % CONTENTS].size(),
+                      out + i * padded(bytes), (uint32_t)bytes, WINDOW};
+    InflateWork work = {(const DeflatedStream *)scratch, (uint32_t *)(scratch + list)};
+    if (bench_ok(
+            bench,
+            cudaMemcpy(scratch, streams.data(), n * sizeof(DeflatedStream), cudaMemcpyHostToDevice),
+            "upload"))
+        bench_row(bench, &c, "inflate_streams", call_inflate, &work,
+                  is_right(bench, &c, &work, contents));
+}
+
+void bench_inflate(Bench *bench)
+{
+    const size_t mega = 1000 * 1000;
+    inflate_row(bench, 64, 3 * mega);
+    inflate_row(bench, 1024, 64 << 10);
+    if (bench->options.quick)
+        return;
+    inflate_row(bench, 1, 12 * mega);
+    inflate_row(bench, 64, 12 * mega);
+    inflate_row(bench, 400, 12 * mega);
+    inflate_row(bench, 3200, 3 * mega);
+    inflate_row(bench, 16384, 64 << 10);
+}
