@@ -16,7 +16,8 @@ enum {
     CHUNK_VECTORS = CHUNK / 16,
     SHORTEST_RUN = 8,
     SHORTEST_RUN_FAST = 16,
-    SAMPLE_CHUNKS = 4, /* the fast setting counts one chunk in so many */
+    SAMPLE_CHUNKS = 4,        /* the fast setting counts one chunk in so many */
+    SAMPLED_BLOCK = 16 << 10, /* of larger blocks */
     LITERALS = 256,
     END_OF_BLOCK = 256,
     FIRST_LENGTH = 257,

@@ -38,6 +38,7 @@ DEVICE void count_bytes(Coder *coder, const Block &block, unsigned chunk, uint64
 /* Counts all symbols. All threads; they meet before and after. */
 DEVICE void count_symbols(Coder *coder, const Block &block, bool fast)
 {
+    const bool sampled = fast && block.n > SAMPLED_BLOCK;
     empty_columns<THREADS, NARROW_ROW>((uint4 *)coder->table);
     for (unsigned i = threadIdx.x; i < CODE_SYMBOLS; i += THREADS)
         coder->counts[i] = i == END_OF_BLOCK;
@@ -45,17 +46,17 @@ DEVICE void count_symbols(Coder *coder, const Block &block, bool fast)
     for (unsigned step = 0; step < STEPS; step++) {
         const unsigned chunk = step * THREADS + threadIdx.x;
         count_matches(coder, chunk);
-        if (!fast)
+        if (!sampled)
             count_bytes(coder, block, chunk, ~coder->covered[chunk] & valid_bits(block, chunk));
     }
-    if (fast) {
+    if (sampled) {
         const unsigned chunk = SAMPLE_CHUNKS * threadIdx.x;
         count_bytes(coder, block, chunk, valid_bits(block, chunk));
     }
     __syncthreads(); /* the table is complete */
     static_assert(THREADS == LITERALS, "a thread sums a row");
     coder->counts[threadIdx.x] =
-        sum_columns<THREADS, NARROW_ROW>((const uint4 *)coder->table) + fast;
+        sum_columns<THREADS, NARROW_ROW>((const uint4 *)coder->table) + sampled;
     __syncthreads(); /* so are the counts */
 }
 

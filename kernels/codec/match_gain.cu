@@ -8,7 +8,7 @@ enum {
     SAMPLE_FAST = 4 << 10,
     SHORTEST = 4,
     MATCH_BITS = 12, /* of a match, besides the bits of its distance */
-    SHARE = 16,      /* matches pay from one part in so many on */
+    SHARE = 12,      /* matches pay from one part in so many on */
     SHARE_FAST = 4,
     PLACES = 4096,
     HASH_SHIFT = 20
