@@ -164,10 +164,10 @@ DEVICE void canonical_codes(const CodeRoom *room, const uint8_t *lengths, unsign
         unsigned code = 0, equal = 0; /* symbols of that length before this one, in bits */
         for (unsigned l = 1; l < length; l++)
             code = (code + room->of_length[l]) << 1;
-        for (unsigned j = 0; j <= i / 4; j++) {
-            const uint32_t same = __vcmpeq4(((const uint32_t *)lengths)[j], length * 0x01010101u);
-            equal += __popc(j < i / 4 ? same : same & ((1u << 8 * (i % 4)) - 1));
-        }
+        const uint32_t *const words = (const uint32_t *)lengths;
+        for (unsigned j = 0; j < i / 4; j++)
+            equal += __popc(__vcmpeq4(words[j], length * 0x01010101u));
+        equal += __popc(__vcmpeq4(words[i / 4], length * 0x01010101u) & ((1u << 8 * (i % 4)) - 1));
         code += equal / 8;
         codes[i] = length > 0 ? __brev(code) >> (32 - length) << CODE_SHIFT | length : 0;
     }

@@ -56,12 +56,14 @@ struct Coder {
     };
     uint64_t covered[CHUNKS + 1], stop[CHUNKS + 1]; /* no byte behind the last is covered */
     uint32_t open[CHUNKS / 32 + 1]; /* a bit for each word of `equal` that has a 0 */
-    uint32_t counts[CODE_SYMBOLS], codes[CODE_SYMBOLS];
+    uint32_t counts[CODE_SYMBOLS];
     uint32_t lengths[CODE_SYMBOLS / 4]; /* of codes, a byte each */
-    uint16_t items[CODE_SYMBOLS];       /* of the head: symbol, extra bits from bit 8 on */
+    uint32_t codes[CODE_SYMBOLS];
+    uint16_t items[CODE_SYMBOLS]; /* of the head: symbol, extra bits from bit 8 on */
     uint32_t groups[CODE_SYMBOLS / 32 + 1];
-    uint32_t head_counts[LENGTH_CODES], head_codes[LENGTH_CODES];
+    uint32_t head_counts[LENGTH_CODES];
     uint32_t head_lengths[(LENGTH_CODES + 3) / 4];
+    uint32_t head_codes[LENGTH_CODES];
     uint32_t head[HEAD_WORDS];
     unsigned n_symbols, head_bits;
     uint32_t of_warp[STEPS + 1][THREADS / 32];

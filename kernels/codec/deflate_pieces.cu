@@ -195,13 +195,6 @@ DEVICE void write_chunk(Coder *coder, const Block &block, unsigned chunk, unsign
         if (s == 0)
             continue;
         const uint4 vector = load_vector(block, i);
-        if (c == 0) { /* as mostly */
-#pragma unroll
-            for (int b = 0; b < 16; b += 2)
-                put_codes(&to, coder->codes[byte_of(vector, b)],
-                          coder->codes[byte_of(vector, b + 1)]);
-            continue;
-        }
 #pragma unroll
         for (int b = 0; b < 16; b += 2)
             put_codes(&to, code_at(coder, byte_of(vector, b), c, s, b, i + b),
