@@ -17,7 +17,7 @@ if [ -z "${IMGSTAT_OME_SCHEMA-}" ] && python3 -m pip --version >/dev/null 2>&1; 
         python3 -m pip download --quiet --no-deps --dest build/schema ome-types==0.7.0 >/dev/null 2>&1 || true
 fi
 
-# A test may take long; a build never needs more processes than there are processors.
+# One test more than there are processors: some wait for what they started.
 jobs=$(nproc)
 status=0
 closing=$(mktemp)
@@ -44,7 +44,7 @@ run_preset() {
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"
     tested=0
-    { ctest --preset "$1" --parallel "$jobs" || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
+    { ctest --preset "$1" --parallel $((jobs + 1)) || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
     [ ! -e "$closing.failed" ] || tested=1
     rm -f "$closing.failed"
     { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"
