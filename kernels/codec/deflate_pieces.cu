@@ -304,9 +304,9 @@ DEVICE void end_piece(const Call &call, const Coder *coder, const DeflatePiece &
  *             column a lane. Lengths of codes: ranks, one thread that joins trees, links to the
  * root in eight steps. A thread's codes begin behind those of all before it: a prefix sum. A block
  * learns from the one before where that ends.
- *   Work      about 25 instructions a byte; joining takes 286 steps of one thread, behind which
+ *   Work      about 40 instructions a byte; joining takes 285 steps of one thread, behind which
  *             other blocks hide.
- *   Memory    reads n bytes once, and twice more from the cache; writes the result once. 54 KiB of
+ *   Memory    reads n bytes once, and three times more from the cache; writes the result once. 54 KiB of
  *             shared memory.
  *   Launch    <<<blocks of all pieces, DEFLATE_THREADS>>>.
  *   Requires  pieces with numbered blocks; next, sums and ends are 0. Blocks take numbers as they
