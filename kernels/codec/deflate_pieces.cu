@@ -299,15 +299,15 @@ DEVICE void end_piece(const Call &call, const Coder *coder, const DeflatePiece &
 /*
  * deflate_pieces: compresses pieces, a block of the stream a thread block.
  *
- *   Idea      Bits for all bytes: equal to the one before, covered by a match, begins a symbol. From
- *             them threads count and write 64 bytes each, without looking at others. Counts have a
- *             column a lane. Lengths of codes: ranks, one thread that joins trees, links to the
- * root in eight steps. A thread's codes begin behind those of all before it: a prefix sum. A block
- * learns from the one before where that ends.
+ *   Idea      Bits for all bytes: equal to the one before, covered by a match, begins a symbol.
+ *             From them threads count and write 64 bytes each. Counts have a column a lane. Lengths
+ *             of codes: ranks, one thread that joins trees, links to the root in nine steps. Codes
+ *             of a thread follow those of all before it: a prefix sum. A block learns from the one
+ *             before where that ends.
  *   Work      about 40 instructions a byte; joining takes 285 steps of one thread, behind which
  *             other blocks hide.
- *   Memory    reads n bytes once, and three times more from the cache; writes the result once. 54 KiB of
- *             shared memory.
+ *   Memory    reads n bytes once, and three times more from the cache; writes the result once;
+ *             54 KiB of shared memory.
  *   Launch    <<<blocks of all pieces, DEFLATE_THREADS>>>.
  *   Requires  pieces with numbered blocks; next, sums and ends are 0. Blocks take numbers as they
  *             begin, so one waits only for one that runs.
