@@ -41,7 +41,7 @@ static inline bool guard_holds(const void *memory, size_t bytes)
 }
 
 /* Whether to run case i: always, or one in `every` cases with IMGSTAT_TEST_SMALL=1, as the tests
- * run under sanitizers. For cases that differ at random or repeat each other's boundaries. */
+ * run under sanitizers. For one of many alike cases; release builds run all. */
 static inline bool is_run(uint64_t i, unsigned every)
 {
     return !getenv("IMGSTAT_TEST_SMALL") || i % every == 0;

@@ -3,7 +3,8 @@
 # Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
 # and runs every test of both. Exit status 0 if all passed.
 # environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  CUDAARCHS (GPU architectures to compile for; default:
-# PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older than 9.0 and what is not)
+# those of the GPUs here; without one PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older
+# than 9.0 and what is not)
 set -eu
 cd "$(dirname "$0")/.."
 # shellcheck source=tools/setup.sh
@@ -20,7 +21,11 @@ fi
 
 # One test more than there are processors: some wait for what they started.
 jobs=$(nproc)
-export CUDAARCHS="${CUDAARCHS-80-virtual;90-real}"
+if [ -z "${CUDAARCHS-}" ]; then
+    CUDAARCHS='80-virtual;90-real'
+    ! nvidia-smi -L >/dev/null 2>&1 || CUDAARCHS=native
+fi
+export CUDAARCHS
 status=0
 closing=$(mktemp)
 trap 'rm -f "$closing" "$closing.log" "$closing.counts"' EXIT
