@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
 # and runs every test of both. Exit status 0 if all passed.
-# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  CUDAARCHS (GPU architectures to compile for)
+# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  CUDAARCHS (GPU architectures to compile for; default:
+# PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older than 9.0 and what is not)
 set -eu
 cd "$(dirname "$0")/.."
 # shellcheck source=tools/setup.sh
@@ -17,8 +18,9 @@ if [ -z "${IMGSTAT_OME_SCHEMA-}" ] && python3 -m pip --version >/dev/null 2>&1; 
         python3 -m pip download --quiet --no-deps --dest build/schema ome-types==0.7.0 >/dev/null 2>&1 || true
 fi
 
-# A test may take long; a build never needs more processes than there are processors.
+# One test more than there are processors: some wait for what they started.
 jobs=$(nproc)
+export CUDAARCHS="${CUDAARCHS-80-virtual;90-real}"
 status=0
 closing=$(mktemp)
 trap 'rm -f "$closing" "$closing.log" "$closing.counts"' EXIT
@@ -44,7 +46,7 @@ run_preset() {
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"
     tested=0
-    { ctest --preset "$1" --parallel "$jobs" || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
+    { ctest --preset "$1" --parallel $((jobs + 1)) || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
     [ ! -e "$closing.failed" ] || tested=1
     rm -f "$closing.failed"
     { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"

@@ -59,6 +59,9 @@ struct ParallelInflater {
     uint64_t next;  /* part that no thread has taken yet */
     unsigned hits, misses;
     bool stop;
+    /* With two threads the other one takes every second part: what is decoded in order costs less,
+     * so between them each decodes what it does best. */
+    bool alternates;
     pthread_mutex_t lock;
     pthread_cond_t loaded;  /* for threads */
     pthread_cond_t changed; /* for the thread that reads */
@@ -113,6 +116,8 @@ static bool take_part(ParallelInflater *inflater, uint64_t *k)
     const uint64_t loaded = atomic_load(&inflater->ring.loaded);
     if (inflater->next <= inflater->first)
         inflater->next = inflater->first + 1;
+    if (inflater->alternates)
+        inflater->next |= 1;
     if (inflater->next + !inflater->input_ended >= loaded ||
         inflater->misses > MOST_MISSES + 4 * inflater->hits)
         return false;
@@ -242,7 +247,7 @@ static bool accept_next(ParallelInflater *inflater)
         uint64_t k;
         if (!waits)
             break;
-        if (take_part(inflater, &k)) {
+        if (!inflater->alternates && take_part(inflater, &k)) {
             pthread_mutex_unlock(&inflater->lock);
             run_part(inflater, k);
             pthread_mutex_lock(&inflater->lock);
@@ -419,6 +424,7 @@ ParallelInflater *parallel_inflater_create(uint64_t total, unsigned threads, siz
     inflater->adler = 1;
     inflater->ring.piece_bytes = part_bytes > LEAST_PART ? part_bytes : LEAST_PART;
     inflater->n_parts = (size_t)PARTS_OF_THREAD * threads;
+    inflater->alternates = threads == 2;
     pthread_mutex_init(&inflater->lock, NULL); /* cannot fail with default attributes on Linux */
     pthread_cond_init(&inflater->changed, NULL);
     pthread_cond_init(&inflater->loaded, NULL);

@@ -18,6 +18,8 @@ enum {
     DEFLATE_RATIO = 1032      /* deflate cannot expand by more: 258 bytes from 2 bits */
 };
 
+enum { PAETH = 4 }; /* a filter */
+
 /* Chunks of this size are read under every limit for tiles: header, palette and key, of which
  * libpng would warn else. */
 enum { LEAST_CHUNK = 1 << 16 };
@@ -293,6 +295,7 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
     const size_t n = pd->png_row_bytes;
     const bool wide = pd->base.page.sample == IMGSTAT_U16;
     const bool straight = pd->step == ROW_AS_IT_IS && !wide;
+    const bool pairs = straight && (pd->pixel_bytes == 3 || pd->pixel_bytes == 4);
     const uint8_t *above = pd->unfiltered[0];
     for (uint32_t done = 0; done < rows; done++) {
         const uint8_t *const raw = png_stream_row(pd->stream);
@@ -300,6 +303,14 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
             return done;
         uint8_t *const place = to + done * pitch;
         uint8_t *const row = straight ? place : pd->unfiltered[1];
+        const uint8_t *const below =
+            pairs && raw[0] == PAETH && done + 1 < rows ? png_stream_row_below(pd->stream) : NULL;
+        if (below && below[0] == PAETH) {
+            unfilter_paeth_rows(raw + 1, below + 1, above, row, row + pitch, n, pd->pixel_bytes);
+            above = row + pitch;
+            done += png_stream_row(pd->stream) == below;
+            continue;
+        }
         unfilter_row(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
         if (wide && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
             swap_words(row, place, n, 2);

@@ -262,6 +262,14 @@ const uint8_t *png_stream_row(PngStream *stream)
     return block->bytes + (size_t)stream->row++ * stream->stride;
 }
 
+const uint8_t *png_stream_row_below(const PngStream *stream)
+{
+    const Block *const block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
+    return stream->in_use && stream->row < block->rows
+               ? block->bytes + (size_t)stream->row * stream->stride
+               : NULL;
+}
+
 /* Returns whether the decoder lets libpng skip chunks of a type: they do not concern samples. */
 static bool is_passed_over(const uint8_t *type)
 {

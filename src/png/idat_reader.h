@@ -24,6 +24,10 @@ void png_stream_close(PngStream *stream);
  * every fault; rows returned before are right. */
 const uint8_t *png_stream_row(PngStream *stream);
 
+/* Returns the row that png_stream_row returns next, where it stays valid beside the last one; NULL
+ * elsewhere. */
+const uint8_t *png_stream_row_below(const PngStream *stream);
+
 /* Returns whether the stream and all chunks up to the end of the image are right, so that libpng
  * would report nothing. Call it after the last row. */
 bool png_stream_ends_well(PngStream *stream);

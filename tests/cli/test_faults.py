@@ -417,7 +417,7 @@ def test_nobody_reads(program, folder):
 
 
 def test_few_descriptors(program, folder):
-    n = 10000
+    n = 2000
     (folder / "in").mkdir()
     data = png(8, 8)
     for i in range(n):
@@ -454,6 +454,8 @@ def is_sanitized(program):
 
 def test_memory(program, folder):
     """Peak memory does not grow with the number of files or their size."""
+    if is_sanitized(program):
+        return skip("peak memory: the sanitizer takes more than imgstat")
     make_many(folder, 12, 2000)
     peaks = []
     large = [folder / "large1.png", folder / "large2.png"]
@@ -471,10 +473,7 @@ def test_memory(program, folder):
                           stdout=subprocess.PIPE, env=environment(), check=False)
     check(done.returncode == 0 and b"gray       0    0     0" in done.stdout, f"{done}")
     peaks.append(int(done.stdout.splitlines()[-1]) >> 10)
-    if is_sanitized(program):
-        skip("peak memory: the sanitizer takes more than imgstat")
-    else:
-        check(max(peaks[:2]) <= 96 and peaks[2] <= 64, f"MiB at most: {peaks}")
+    check(max(peaks[:2]) <= 96 and peaks[2] <= 64, f"MiB at most: {peaks}")
     done = run(program, "equalize", "--memory", "32M", "--clahe", "--grid", "1000,1000", folder / "in" / "00000.png",
                "-o", folder / "x.png", status=1)
     check(b"needs about" in done.stderr, f"{done.stderr!r}")
@@ -482,6 +481,8 @@ def test_memory(program, folder):
 
 def test_memory_of_a_strip(program, folder):
     """A compressed strip was held whole, several times, whatever --memory said: 122 MiB here."""
+    if is_sanitized(program):
+        return skip("peak memory of a strip: the sanitizer takes more than imgstat")
     side, name, out = 6000, folder / "strip.tif", folder / "out.tif"
     pixels = random.Random(1).randbytes(side * side)
     data = zlib.compress(pixels, 1)
@@ -491,10 +492,7 @@ def test_memory_of_a_strip(program, folder):
     done = subprocess.run([sys.executable, "-c", PEAK, program, "normalize", "--memory", "64M", "--jobs", "2",
                            "--device", "cpu", name, "-o", out], stdout=subprocess.PIPE, env=environment(), check=False)
     check(done.returncode == 0, f"{done}")
-    if is_sanitized(program):
-        skip("peak memory of a strip: the sanitizer takes more than imgstat")
-    else:
-        check(int(done.stdout) >> 10 < 64, f"MiB: {int(done.stdout) >> 10}")
+    check(int(done.stdout) >> 10 < 64, f"MiB: {int(done.stdout) >> 10}")
     told = [run(program, "stats", "--json", path).stdout.partition(b'"page"')[2] for path in (name, out)]
     check(told[0] == told[1], f"full range already, so nothing changes: {told}")
 

@@ -7,9 +7,10 @@ import random
 from pathlib import Path
 
 import harness
-from harness import SAMPLES, TESTDATA, check, run, tiff
+from harness import SAMPLES, TESTDATA, check, is_run, run, tiff
 
 LEVELS = ("portable", "avx2", "avx512")
+CHANNELS = [n for n in (1, 2, 3, 4) if is_run(n + 1, 2)]
 STATISTICS = ("stats", "--json", "--shape", "--histogram", "--cdf", "--percentiles", "0,0.1,25,50,99.99,100")
 TRANSFORMS = {
     "stretch": ("normalize",),
@@ -49,7 +50,7 @@ def values_of(draw, sample, n):
 def make_images(folder):
     draw = random.Random(3)
     for sample in SAMPLES:
-        for channels in range(1, 5):
+        for channels in CHANNELS:
             width, height = draw.randint(60, 400), draw.randint(40, 90)
             values = values_of(draw, sample, width * height * channels)
             (folder / f"{sample}x{channels}.tif").write_bytes(tiff(sample, width, height, values, channels))
@@ -79,18 +80,18 @@ def test_processors(program, folder):
     images.mkdir()
     make_images(images)
     status, said, _ = same(program, levels, "statistics", [*STATISTICS, images])
-    check(status == 0 and said.count(b"\n") == 4 * len(SAMPLES), f"{status}, {said.count(b'}')} lines")
+    check(status == 0 and said.count(b"\n") == len(CHANNELS) * len(SAMPLES), f"{status}, {said.count(b'}')} lines")
     for what, words in TRANSFORMS.items():
         inputs = [images]
         if what == "clahe":
             inputs = sorted(path for path in images.iterdir() if path.name[1:3] in ("8x", "16") and path.name[0] != "f")
         status, _, files = same(program, levels, what, [*words, *inputs], folder)
-        check(status == 0 and len(files) == (4 * len(SAMPLES) if inputs == [images] else 16), f"{what}: {status}")
+        check(status == 0 and len(files) == len(CHANNELS) * (len(SAMPLES) if inputs == [images] else 4), f"{what}: {status}")
         again = [folder / levels[0] / what]  # big-endian words and differences are undone here
         same(program, levels, f"{what}, read again", [*STATISTICS, *again])
     png = [path for path in images.iterdir() if path.name[0] == "u" and path.name[1:3] in ("8x", "16")]
     status, _, files = same(program, levels, "png", ["normalize", "--format", "png", *png], folder)
-    check(status == 0 and len(files) == 8, f"PNG: {status}, {len(files)} files")
+    check(status == 0 and len(files) == 2 * len(CHANNELS), f"PNG: {status}, {len(files)} files")
     same(program, levels, "png, read again", [*STATISTICS, folder / levels[0] / "png"])
 
 

@@ -104,8 +104,10 @@ TestImage test_image(Random *random, ImgstatSample sample, uint32_t width, uint3
     test.memory = aligned_alloc(64, total);
     if (!test.memory)
         abort();
-    for (size_t i = 0; i < total; i++) /* padding is not to be counted, whatever it holds */
-        test.memory[i] = (unsigned char)random_next(random);
+    for (size_t i = 0; i < total; i += 8) { /* padding is not to be counted, whatever it holds */
+        const uint64_t bits = random_next(random);
+        memcpy(test.memory + i, &bits, 8);
+    }
     ImagePro *image = &test.image;
     *image = (ImagePro){.memory = IMGSTAT_HOST,
                         .host = test.memory + misalign,

@@ -10,7 +10,9 @@ endif()
 if(IMGSTAT_SANITIZE)
   target_compile_options(imgstat_sanitize INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-fsanitize=${IMGSTAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
-  target_link_options(imgstat_sanitize INTERFACE -fsanitize=${IMGSTAT_SANITIZE})
+  # Not position-independent: starting one would relocate what the sanitizer knows of each line, and tests start many.
+  target_link_options(imgstat_sanitize INTERFACE -fsanitize=${IMGSTAT_SANITIZE}
+                                                 $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
 add_library(imgstat_flags INTERFACE)

@@ -369,6 +369,8 @@ Test(measure, threads_do_not_show)
     static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_F16, IMGSTAT_F32, IMGSTAT_F64,
                                           IMGSTAT_I64};
     for (size_t s = 0; s < 5; s++) {
+        if (!is_run(s, 2))
+            continue;
         const uint32_t width = 5001, height = 260;
         unsigned char *const pixels = calloc((size_t)width * height, 8);
         ImagePro image = measure_wrap(pixels, width, height, 1, types[s]);
@@ -688,6 +690,8 @@ Test(planes, every_type_and_layout)
     setenv("IMGSTAT_DECODE", "threads", 1);
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         for (unsigned way = 0; way < 32; way++) {
+            if (!is_run(way + t, 3)) /* each way for some types */
+                continue;
             Shape shape = {.width = 53,
                            .height = 41,
                            .samples = way & 1 ? 2 : 3,
@@ -712,7 +716,7 @@ Test(planes, every_type_and_layout)
     }
     unsetenv("IMGSTAT_DECODE");
     fprintf(stderr, "%zu samples compared\n", n);
-    cr_assert_gt(n, 3000000);
+    cr_assert_gt(n, 1000000);
 }
 
 /* Tables of pairs, several bands a plane, rows that threads read for themselves. */
@@ -755,7 +759,8 @@ Test(planes, pages_that_are_read_again)
                          .tile = 240,
                          .absent = 11};
     write_planes(&shape);
-    cr_assert_gt(check_planes(&shape, 0, &how, 2, true), 0);
+    if (is_run(1, 2)) /* pages of memory are read so, too */
+        cr_assert_gt(check_planes(&shape, 0, &how, 2, true), 0);
     how.shape = how.histogram = how.mode = false;
     cr_assert_gt(check_planes(&shape, 0, &how, 3, true), 0);
 }
@@ -773,6 +778,8 @@ Test(planes, ranks_of_raw_pages)
                    .strip = 64,
                    .nodata = "25"};
     for (unsigned way = 0; way < 4; way++) {
+        if (!is_run(way % 3, 3)) /* each width and byte order once */
+            continue;
         shape.big_endian = way & 1;
         shape.bits = way & 2 ? 64 : 32;
         write_planes(&shape);

@@ -109,6 +109,48 @@ Test(undo, png_filters)
     cr_assert_gt(cases, 1000);
 }
 
+static size_t check_paeth_rows(UnfilterRows *unfilter)
+{
+    size_t cases = 0;
+    for (size_t step = 3; step <= 4; step++) {
+        for (size_t n = step; n <= MOST; n += step) {
+            for (unsigned kind = 0; kind < 4; kind++, cases++) {
+                uint8_t *const from = malloc(n), *const below = malloc(n), *const above = malloc(n);
+                uint8_t got[MOST + 2 * GUARD], got_below[MOST + 2 * GUARD], want[MOST],
+                    want_below[MOST];
+                guard_fill(got, sizeof got);
+                guard_fill(got_below, sizeof got_below);
+                fill(from, n, kind);
+                fill(below, n, kind);
+                fill(above, n, kind ^ (n & 1));
+                naive_png(4, from, above, want, n, step);
+                naive_png(4, below, want, want_below, n, step);
+                unfilter(from, below, above, got + GUARD, got_below + GUARD, n, step);
+                cr_assert_arr_eq(got + GUARD, want, n, "%zu bytes a pixel, %zu", step, n);
+                cr_assert_arr_eq(got_below + GUARD, want_below, n, "%zu bytes a pixel, %zu: below",
+                                 step, n);
+                check_guards(got, n);
+                check_guards(got_below, n);
+                free(from);
+                free(below);
+                free(above);
+            }
+        }
+    }
+    return cases;
+}
+
+Test(undo, paeth_rows)
+{
+    static UnfilterRows *const of[] = ISA_TABLE(unfilter_paeth_rows);
+    size_t cases = 0;
+    for (size_t level = 0; level < ARRAY_LEN(of); level++)
+        if (cpu_features_supports((CpuLevel)level))
+            cases += check_paeth_rows(of[level]);
+    printf("%zu pairs of rows compared\n", cases);
+    cr_assert_gt(cases, 500);
+}
+
 /* Little-endian or big, the words are the host's. */
 static uint64_t word(const uint8_t *at, size_t bytes)
 {
