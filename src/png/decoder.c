@@ -295,7 +295,7 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
     const size_t n = pd->png_row_bytes;
     const bool wide = pd->base.page.sample == IMGSTAT_U16;
     const bool straight = pd->step == ROW_AS_IT_IS && !wide;
-    const bool pairs = straight && (pd->pixel_bytes == 3 || pd->pixel_bytes == 4);
+    const bool pairs = straight && pd->pixel_bytes <= 4 && pd->pixel_bytes != 2;
     const uint8_t *above = pd->unfiltered[0];
     for (uint32_t done = 0; done < rows; done++) {
         const uint8_t *const raw = png_stream_row(pd->stream);

@@ -393,9 +393,33 @@ void ISA(unfilter_row)(unsigned filter, const uint8_t *from, const uint8_t *abov
     }
 }
 
+/* The same for pixels of one byte. */
+static void unfilter_paeth_bytes(const uint8_t *from, const uint8_t *below, const uint8_t *above,
+                                 uint8_t *to, uint8_t *to_below, size_t n)
+{
+    int a = 0, c = 0, a_below = 0, c_below = 0;
+    for (size_t i = 0; i <= n; i++) {
+        const int before = a;
+        if (i < n) {
+            a = (uint8_t)(from[i] + nearest(a, above[i], c));
+            c = above[i];
+            to[i] = (uint8_t)a;
+        }
+        if (i > 0) {
+            a_below = (uint8_t)(below[i - 1] + nearest(a_below, before, c_below));
+            c_below = before;
+            to_below[i - 1] = (uint8_t)a_below;
+        }
+    }
+}
+
 void ISA(unfilter_paeth_rows)(const uint8_t *from, const uint8_t *below, const uint8_t *above,
                               uint8_t *to, uint8_t *to_below, size_t n, size_t pixel_bytes)
 {
+    if (pixel_bytes == 1) {
+        unfilter_paeth_bytes(from, below, above, to, to_below, n);
+        return;
+    }
     const size_t done = paeth_rows(from, below, above, to, to_below, n, pixel_bytes);
     const size_t done_below = done > pixel_bytes ? done - pixel_bytes : 0;
     unfilter_paeth(done, from, above, to, n, pixel_bytes);

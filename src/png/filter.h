@@ -71,7 +71,7 @@ extern UnfilterRows unfilter_paeth_rows_portable, unfilter_paeth_rows_avx2,
     unfilter_paeth_rows_avx512;
 
 /* Undoes filter 4 of a row and of the row below it, faster than one after the other. As
- * unfilter_row; pixel_bytes: 3 or 4. */
+ * unfilter_row; pixel_bytes: 1, 3 or 4. */
 static inline void unfilter_paeth_rows(const uint8_t *from, const uint8_t *below,
                                        const uint8_t *above, uint8_t *to, uint8_t *to_below,
                                        size_t n, size_t pixel_bytes)

@@ -39,7 +39,7 @@ typedef struct BenchOptions {
 /* One input and the work on it. */
 typedef struct BenchCase {
     const char *group; /* "ceiling", "reduce", "scan", "record", "wide", "apply", "batch",
-                        * "inflate": bytes are those of the output */
+                        * "inflate": bytes are those of the output, "deflate" */
     ImgstatSample sample;
     uint16_t channels;
     BenchPattern pattern;
@@ -111,6 +111,7 @@ void bench_records(Bench *bench);
 void bench_wide(Bench *bench);
 void bench_transfers(Bench *bench);
 void bench_batch(Bench *bench);
+void bench_deflate(Bench *bench);
 void bench_inflate(Bench *bench);
 
 /* ---- bench_report.c */

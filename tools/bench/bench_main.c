@@ -184,6 +184,7 @@ int main(int argc, char **argv)
         bench_wide(&bench);
         bench_transfers(&bench);
         bench_batch(&bench);
+        bench_deflate(&bench);
         bench_inflate(&bench);
         bench_report_end(&bench);
     }

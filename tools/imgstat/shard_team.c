@@ -9,9 +9,9 @@
 
 const ShardTeam *shard_team;
 
-/* Members that are done wait for the last shard: with so many for each, for a sixteenth of the time
+/* Members that are done wait for the last shard: with so many for each, for a thirty-second of the time
  * at most. */
-enum { SHARDS_PER_MEMBER = 16 };
+enum { SHARDS_PER_MEMBER = 32 };
 
 uint32_t shard_team_shards(void)
 {

@@ -3,6 +3,7 @@
  * docs/deflate-coder.md written as plainly as possible; and read back by zlib. */
 #include "codec/deflate_coder.h"
 #include "codec/huffman.h"
+#include "deflate_patterns.h"
 #include "support.h"
 
 #include <criterion/criterion.h>
@@ -208,60 +209,6 @@ static size_t reference(DeflateCoding coding, const uint8_t *from, size_t n, boo
     return (s.bits + 7) / 8;
 }
 
-/* ---- Bytes to compress ---- */
-
-typedef enum Pattern {
-    RANDOM,
-    CONSTANT,
-    RUNS,        /* of all lengths, two values */
-    DIFFERENCES, /* small numbers of both signs, as rows of a photograph give */
-    STEEP,       /* counts that want codes longer than allowed */
-    TRAP,        /* where the fast setting samples zeros, everything else is random */
-    ODD_WORDS,   /* runs that cross words of 64 bytes */
-    PATTERNS
-} Pattern;
-
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
-static void fill(Pattern pattern, uint8_t *to, size_t n)
-{
-    uint32_t state = 3;
-    for (size_t i = 0, run = 0, length = 1; i < n; i++) {
-        const uint32_t r = next_random(&state);
-        switch (pattern) {
-        case RANDOM:
-            to[i] = (uint8_t)r;
-            break;
-        case CONSTANT:
-            to[i] = 200;
-            break;
-        case RUNS:
-            to[i] = length % 2 ? 3 : 250;
-            if (++run == length % 600 + 1) {
-                run = 0;
-                length++;
-            }
-            break;
-        case DIFFERENCES:
-            to[i] = (uint8_t)(r % 9 + next_random(&state) % 9 - 8);
-            break;
-        case STEEP:
-            for (to[i] = 0; to[i] < 40 && next_random(&state) % 1000 < 618; to[i]++) {
-            }
-            break;
-        case TRAP:
-            to[i] = i % 256 < 64 ? 0 : (uint8_t)r;
-            break;
-        default: /* mostly repeats */
-            to[i] = (uint8_t)(r % 12 == 0 || i == 0 ? r >> 5 : to[i - 1]);
-        }
-    }
-}
-
 static void expect_inflates(const uint8_t *stream, size_t bytes, const uint8_t *expected, size_t n)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)stream, .avail_in = (uInt)bytes};
@@ -295,7 +242,7 @@ static void compare(CpuLevel level)
                 const bool last = how % 2;
                 /* At the end of its memory, so that sanitizers see a byte too many. */
                 uint8_t *const exact = malloc(n + 1);
-                fill((Pattern)pattern, exact + 1, n);
+                fill_pattern((Pattern)pattern, 3, exact + 1, n);
                 guard_fill(to + room, GUARD);
                 const size_t made = deflate_coder_write(coder, coding, exact + 1, n, last, to);
                 cr_assert_leq(made, room);
@@ -336,7 +283,7 @@ Test(deflate_coder, pieces_follow_each_other)
     DeflateCoder *const coder = deflate_coder_create();
     uint8_t *const from = malloc(MOST), *const to = malloc(4 * MOST);
     size_t bytes = 0;
-    fill(DIFFERENCES, from, MOST);
+    fill_pattern(DIFFERENCES, 3, from, MOST);
     for (size_t at = 0, n = 1; at < MOST; at += n, n = n * 3 + 1) {
         n = n < MOST - at ? n : MOST - at;
         const DeflateCoding coding = (DeflateCoding)(n % 3);
@@ -358,7 +305,7 @@ Test(deflate_coder, bits_are_those_that_are_written)
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
         uint32_t counts[286], sum = 0;
         uint8_t lengths[286];
-        fill((Pattern)pattern, from, BLOCK);
+        fill_pattern((Pattern)pattern, 3, from, BLOCK);
         find_matches(from, BLOCK, 8, match);
         count_symbols(from, BLOCK, match, false, counts);
         huffman_lengths(counts, 286, 12, lengths);

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* codec/deflate_pieces.cu: compresses pieces to deflate streams, as src/codec/deflate_coder.c does:
+ * runs and Huffman codes in blocks. docs/deflate-coder.md defines every bit. */
+#include "codec/deflate_head.cuh"
+
+enum {
+    STORED_MOST = 65535,
+    STORED_HEAD = 32, /* bits behind the three of a block's head and what fills their byte */
+    HEADS_MOST = 11,  /* bytes that stored blocks add to 65,536 */
+    MODULUS = 65521,  /* of Adler-32 */
+    SCRATCH_HEAD = 16
+};
+
+/* What a launch works on. */
+struct Call {
+    const DeflatePiece *pieces;
+    DeflatedPiece *results;
+    unsigned long long *sums; /* two a piece */
+    unsigned long long *ends; /* of each block: 1 + its last bit, or 0 as long as that is unknown */
+    unsigned *next;           /* block */
+    unsigned n;
+    DeflateCoding coding;
+};
+
+/* Of the stored setting, a block of the stream as well. */
+static inline __host__ __device__ unsigned block_bytes(DeflateCoding coding)
+{
+    return coding == DEFLATE_STORED ? (unsigned)STORED_MOST : (unsigned)DEFLATE_CODER_BLOCK;
+}
+
+/* Finds the piece of the block. One warp. */
+DEVICE unsigned find_piece(const Call &call, unsigned number)
+{
+    const unsigned lane = threadIdx.x % 32;
+    unsigned low = 0, n = call.n;
+    while (n > 1) {
+        const unsigned step = (n + 31) / 32, at = lane * step;
+        const bool before = at < n && call.pieces[low + at].first_block <= number;
+        const unsigned last = last_bit_of(__ballot_sync(ALL_LANES, before)) * step;
+        low += last;
+        n = min(step, n - last);
+    }
+    return low;
+}
+
+/* ---- Sums ---- */
+
+/* Adds a block's sums to those of its piece, in which `behind` bytes follow the block. */
+DEVICE void add_sums(const Call &call, unsigned piece, Sums sums, uint64_t behind)
+{
+    const uint64_t plain = warp_sum(sums.plain), weighted = warp_sum(sums.weighted);
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(&call.sums[2 * piece], (unsigned long long)(plain % MODULUS));
+        atomicAdd(&call.sums[2 * piece + 1],
+                  (unsigned long long)((weighted + behind % MODULUS * plain) % MODULUS));
+    }
+}
+
+DEVICE uint32_t adler_of(const unsigned long long *sums, uint64_t n)
+{
+    const uint64_t first = __ldcg(&sums[0]) + 1, second = __ldcg(&sums[1]) + n % MODULUS;
+    return (uint32_t)(second % MODULUS << 16 | first % MODULUS);
+}
+
+/* ---- Stored blocks ---- */
+
+/* The least that stored blocks of n bytes take. */
+DEVICE uint64_t stored_bits(unsigned n)
+{
+    return 8ull * n + (n + STORED_MOST - 1) / STORED_MOST * (3 + STORED_HEAD);
+}
+
+/* Where a stored block of n bytes that begins at a bit has its bytes. */
+DEVICE uint64_t stored_at(uint64_t bit)
+{
+    return (bit + 3 + 7) / 8 * 8 + STORED_HEAD;
+}
+
+/* Where n bytes end that are stored from a bit on. */
+DEVICE uint64_t stored_end(uint64_t bit, unsigned n)
+{
+    for (; n > STORED_MOST; n -= STORED_MOST)
+        bit = stored_at(bit) + 8 * STORED_MOST;
+    return stored_at(bit) + 8ull * n;
+}
+
+/* Writes the head of a stored block. Bits of its first byte may belong to the block before. */
+DEVICE void put_stored_head(uint8_t *to, uint64_t bit, unsigned n, bool final)
+{
+    uint64_t at = (bit + 7) / 8;
+    if (final && bit % 8 > 0)
+        atomicOr((uint32_t *)to + bit / 32, 1u << bit % 32);
+    for (; at < stored_at(bit) / 8 - STORED_HEAD / 8; at++)
+        to[at] = 8 * at == bit && final;
+    to[at] = (uint8_t)n;
+    to[at + 1] = (uint8_t)(n >> 8);
+    to[at + 2] = (uint8_t)~n;
+    to[at + 3] = (uint8_t)(~n >> 8);
+}
+
+/* Writes a block as stored blocks. */
+DEVICE void store_block(const Block &block, uint8_t *to, uint64_t bit, bool final)
+{
+    unsigned done = 0, n;
+    do {
+        n = min(block.n - done, (unsigned)STORED_MOST);
+        if (threadIdx.x == 0)
+            put_stored_head(to, bit, n, final && done + n == block.n);
+        uint8_t *const bytes = to + stored_at(bit) / 8;
+        for (unsigned i = threadIdx.x; i < n; i += THREADS)
+            bytes[i] = block.from[done + i];
+        bit = stored_at(bit) + 8ull * n;
+        done += n;
+    } while (done < block.n);
+}
+
+/* ---- Coded blocks ---- */
+
+/* The code of byte i of the block, which is `byte`; 0 if a match before it stands for it. bits: of
+ * 16 bytes, of which it is number b. */
+DEVICE uint32_t code_at(const Coder *coder, uint32_t byte, unsigned covered, unsigned stop, int b,
+                        unsigned i)
+{
+    if (!(covered >> b & 1))
+        return coder->codes[byte];
+    return stop >> b & 1 ? match_code(coder, i) : 0;
+}
+
+DEVICE uint32_t byte_of(const uint4 &v, int b)
+{
+    return word_of(v, b / 4) >> 8 * (b % 4) & 0xFF;
+}
+
+/* Bits that a chunk takes. */
+DEVICE unsigned chunk_bits(const Coder *coder, const Block &block, unsigned chunk)
+{
+    const uint64_t valid = valid_bits(block, chunk), covered = coder->covered[chunk];
+    const uint64_t literal = ~covered & valid;
+    const uint8_t *const lengths = (const uint8_t *)coder->lengths;
+    unsigned n = 0;
+#pragma unroll 1
+    for (unsigned v = 0; v < CHUNK_VECTORS; v++) {
+        const unsigned counted = (unsigned)(literal >> 16 * v) & 0xFFFF;
+        if (counted == 0)
+            continue;
+        const uint4 vector = load_vector(block, chunk * CHUNK + 16 * v);
+#pragma unroll
+        for (int b = 0; b < 16; b++)
+            if (counted >> b & 1)
+                n += lengths[byte_of(vector, b)];
+    }
+    for (uint64_t left = covered & coder->stop[chunk]; left != 0; left &= left - 1)
+        n += match_code(coder, chunk * CHUNK + first_bit_of(left)) % (1u << CODE_SHIFT);
+    return n;
+}
+
+/* Bits that a thread puts together. Of its words, others have bits in the first and the last. */
+struct Bits {
+    uint32_t *begin, *word;
+    uint32_t first, held;
+    unsigned n; /* held, with those of others before the first */
+};
+
+/* Appends two codes, which have at most 32 bits together. */
+DEVICE void put_codes(Bits *to, uint32_t one, uint32_t other)
+{
+    const unsigned n_one = one % (1u << CODE_SHIFT), n_other = other % (1u << CODE_SHIFT);
+    const uint32_t bits = one >> CODE_SHIFT | other >> CODE_SHIFT << n_one;
+    to->held |= bits << to->n;
+    const unsigned n = to->n + n_one + n_other;
+    if (n >= 32) {
+        if (to->word == to->begin)
+            to->first = to->held;
+        else
+            *to->word = to->held;
+        to->word++;
+        to->held = __funnelshift_l(bits, 0, to->n);
+    }
+    to->n = n % 32;
+}
+
+/* Writes the codes of a chunk to coder->out, whose words were 0 there, from bit `at` on. Two
+ * neighbours are literals, or one of them a match. */
+DEVICE void write_chunk(Coder *coder, const Block &block, unsigned chunk, unsigned at)
+{
+    const uint64_t valid = valid_bits(block, chunk), covered = coder->covered[chunk] | ~valid;
+    const uint64_t stop = coder->stop[chunk] & valid;
+    uint32_t *const begin = coder->out + at / 32;
+    Bits to = {begin, begin, 0, 0, at % 32};
+#pragma unroll 1
+    for (unsigned v = 0; v < CHUNK_VECTORS; v++) {
+        const unsigned c = (unsigned)(covered >> 16 * v) & 0xFFFF;
+        const unsigned s = (unsigned)(stop >> 16 * v) & 0xFFFF;
+        const unsigned i = chunk * CHUNK + 16 * v;
+        if (s == 0)
+            continue;
+        const uint4 vector = load_vector(block, i);
+#pragma unroll
+        for (int b = 0; b < 16; b += 2)
+            put_codes(&to, code_at(coder, byte_of(vector, b), c, s, b, i + b),
+                      code_at(coder, byte_of(vector, b + 1), c, s, b + 1, i + b + 1));
+    }
+    if (to.word != begin)
+        atomicOr(begin, to.first);
+    if (to.held)
+        atomicOr(to.word, to.held);
+}
+
+/* Moves the words of coder->out that hold bits [first, end) of the stream to their place. The last
+ * one stays, if it is not full; returns it. The block's first word has bits of others. */
+DEVICE uint32_t move_words(const Coder *coder, uint32_t *to, uint64_t first, uint64_t end)
+{
+    const unsigned n = (unsigned)(end / 32 - first / 32);
+    for (unsigned i = threadIdx.x; i < n; i += THREADS) {
+        if (first / 32 + i == coder->first_bit / 32)
+            atomicOr(&to[first / 32 + i], coder->out[i]);
+        else
+            to[first / 32 + i] = coder->out[i];
+    }
+    return coder->out[n];
+}
+
+/* Writes a block. bits: of this thread's chunk in each step. */
+DEVICE void code_block(Coder *coder, const Block &block, uint8_t *to, const unsigned *before,
+                       const unsigned *step_bits)
+{
+    uint64_t first = coder->first_bit;
+    uint32_t carried = 0;
+#pragma unroll
+    for (unsigned step = 0; step < STEPS; step++) {
+        const bool last = (step + 1) * THREADS * CHUNK >= block.n;
+        const unsigned head = step == 0 ? coder->head_bits : 0;
+        const unsigned begin = (unsigned)(first % 32), codes = begin + head;
+        const uint64_t end = last ? coder->last_bit : first + head + step_bits[step];
+        const unsigned words = (unsigned)(end / 32 - first / 32) + 1;
+        for (unsigned i = threadIdx.x; i < words; i += THREADS)
+            coder->out[i] = i == 0 ? carried : 0;
+        __syncthreads(); /* there is room */
+        for (unsigned i = threadIdx.x; 32 * i < head; i += THREADS) {
+            const uint32_t word = coder->head[i];
+            atomicOr(&coder->out[i], word << begin);
+            if (begin > 0 && word >> (32 - begin) > 0)
+                atomicOr(&coder->out[i + 1], word >> (32 - begin));
+        }
+        write_chunk(coder, block, step * THREADS + threadIdx.x, codes + before[step]);
+        if (last && threadIdx.x == 0) {
+            const uint32_t code = coder->codes[END_OF_BLOCK];
+            or_bits(coder->out, codes + step_bits[step], code >> CODE_SHIFT,
+                    code % (1u << CODE_SHIFT));
+        }
+        __syncthreads(); /* the words are complete */
+        carried = move_words(coder, (uint32_t *)to, first, end);
+        __syncthreads(); /* the words are used */
+        first = end;
+        if (last)
+            break;
+    }
+    if (threadIdx.x == 0 && carried)
+        atomicOr((uint32_t *)to + first / 32, carried);
+}
+
+/* ---- Places ---- */
+
+/* Waits for the end of the block before, and tells that of this one. One thread. Words at the ends
+ * of blocks, which others may share, are 0 from then on. */
+DEVICE void find_place(const Call &call, Coder *coder, const Block &block, uint8_t *to, bool begins,
+                       uint64_t bits)
+{
+    uint32_t *const words = (uint32_t *)to;
+    uint64_t first = 0;
+    if (begins) {
+        words[0] = 0;
+    } else {
+        while ((first = atomicAdd(&call.ends[coder->number - 1], 0ull)) == 0)
+            __nanosleep(100);
+        first--;
+        __threadfence();
+    }
+    coder->first_bit = first;
+    coder->last_bit = coder->stored ? stored_end(first, block.n) : first + bits;
+    if (coder->last_bit / 32 != first / 32)
+        words[coder->last_bit / 32] = 0;
+    __threadfence();
+    atomicExch(&call.ends[coder->number], (unsigned long long)coder->last_bit + 1);
+}
+
+/* Ends a piece behind its last block. One thread. */
+DEVICE void end_piece(const Call &call, const Coder *coder, const DeflatePiece &piece)
+{
+    uint64_t end = coder->last_bit;
+    if (!piece.last && call.coding != DEFLATE_STORED) { /* stored ones end with a byte */
+        put_stored_head(piece.to, end, 0, false);
+        end = stored_at(end);
+    }
+    call.results[coder->piece].bytes = (end + 7) / 8;
+    call.results[coder->piece].adler = adler_of(&call.sums[2 * coder->piece], piece.n);
+}
+
+/*
+ * deflate_pieces: compresses pieces, a block of the stream a thread block.
+ *
+ *   Idea      Bits for all bytes: equal to the one before, covered by a match, begins a symbol.
+ *             From them threads count and write 64 bytes each. Counts have a column a lane. Lengths
+ *             of codes: ranks, one thread that joins trees, links to the root in nine steps. Codes
+ *             of a thread follow those of all before it: a prefix sum. A block learns from the one
+ *             before where that ends.
+ *   Work      about 40 instructions a byte; joining takes 285 steps of one thread, behind which
+ *             other blocks hide.
+ *   Memory    reads n bytes once, and three times more from the cache; writes the result once;
+ *             54 KiB of shared memory.
+ *   Launch    <<<blocks of all pieces, DEFLATE_THREADS>>>.
+ *   Requires  pieces with numbered blocks; next, sums and ends are 0. Blocks take numbers as they
+ *             begin, so one waits only for one that runs.
+ *   Result    the bytes of deflate_coder_write, their number, and Adler-32.
+ */
+static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
+    deflate_pieces(const __grid_constant__ Call call)
+{
+    extern __shared__ uint4 shared[];
+    Coder *const coder = (Coder *)shared;
+    if (threadIdx.x < 32) {
+        unsigned number = threadIdx.x == 0 ? atomicAdd(call.next, 1u) : 0;
+        number = __shfl_sync(ALL_LANES, number, 0);
+        const unsigned piece = find_piece(call, number);
+        if (threadIdx.x == 0) {
+            coder->number = number;
+            coder->piece = piece;
+        }
+    }
+    __syncthreads(); /* the block has a number */
+    const DeflatePiece piece = call.pieces[coder->piece];
+    const unsigned number = coder->number - piece.first_block;
+    const uint64_t at = (uint64_t)number * block_bytes(call.coding);
+    const Block block = {piece.from, piece.from + at,
+                         (unsigned)min(piece.n - at, (uint64_t)block_bytes(call.coding))};
+    const uint64_t behind = piece.n - at - block.n;
+    const bool final = piece.last && behind == 0, fast = call.coding == DEFLATE_RUNS_FAST;
+    unsigned before[STEPS], step_bits[STEPS];
+    uint64_t bits = 0;
+
+    add_sums(call, coder->piece, find_equal(coder, block), behind);
+    __syncthreads(); /* equal bytes are known */
+    if (call.coding != DEFLATE_STORED) {
+        for (unsigned step = 0; step < STEPS; step++)
+            cover_chunk(coder, step * THREADS + threadIdx.x,
+                        fast ? SHORTEST_RUN_FAST : SHORTEST_RUN);
+        __syncthreads(); /* matches are known */
+        count_symbols(coder, block, fast);
+        make_symbol_codes(coder);
+        make_head(coder, final);
+#pragma unroll
+        for (unsigned step = 0; step < STEPS; step++) {
+            const unsigned own = chunk_bits(coder, block, step * THREADS + threadIdx.x);
+            before[step] = block_inclusive(own, coder->of_warp[step]) - own;
+        }
+#pragma unroll
+        for (unsigned step = 0; step < STEPS; step++) {
+            step_bits[step] = 0;
+            for (unsigned w = 0; w < THREADS / 32; w++)
+                step_bits[step] += coder->of_warp[step][w];
+            bits += step_bits[step];
+        }
+        bits += coder->head_bits + coder->codes[END_OF_BLOCK] % (1u << CODE_SHIFT);
+    }
+    if (threadIdx.x == 0) {
+        coder->stored = call.coding == DEFLATE_STORED || bits >= stored_bits(block.n);
+        find_place(call, coder, block, piece.to, at == 0, bits);
+    }
+    __syncthreads(); /* the block has its place */
+    if (coder->stored)
+        store_block(block, piece.to, coder->first_bit, final);
+    else
+        code_block(coder, block, piece.to, before, step_bits);
+    if (threadIdx.x == 0 && behind == 0)
+        end_piece(call, coder, piece);
+}
+
+/* ---- The host ---- */
+
+static uint64_t blocks_of(uint64_t n, unsigned bytes)
+{
+    return n == 0 ? 1 : (n + bytes - 1) / bytes;
+}
+
+size_t deflate_pieces_bound(uint64_t n)
+{
+    /* What ends a piece, and the word in which it ends. */
+    return (n + (blocks_of(n, STORED_MOST) + 1) * HEADS_MOST + 8) / 4 * 4;
+}
+
+uint32_t deflate_pieces_number(DeflateCoding coding, DeflatePiece *pieces, size_t n)
+{
+    const unsigned bytes = block_bytes(coding);
+    uint64_t blocks = 0;
+    for (size_t i = 0; i < n; i++) {
+        pieces[i].first_block = (uint32_t)blocks;
+        blocks += blocks_of(pieces[i].n, bytes);
+        if (blocks > INT32_MAX)
+            return 0;
+    }
+    return (uint32_t)blocks;
+}
+
+size_t deflate_pieces_scratch(size_t n, uint32_t n_blocks)
+{
+    return SCRATCH_HEAD + (2 * n + n_blocks) * sizeof(unsigned long long);
+}
+
+cudaError_t cuda_deflate(DeflateCoding coding, const DeflatePiece *pieces, size_t n,
+                         uint32_t n_blocks, DeflatedPiece *results, void *scratch,
+                         cudaStream_t stream)
+{
+    if (n_blocks == 0)
+        return cudaSuccess;
+    unsigned long long *const sums = (unsigned long long *)scratch + SCRATCH_HEAD / 8;
+    const Call call = {pieces,      results, sums, sums + 2 * n, (unsigned *)scratch,
+                       (unsigned)n, coding};
+    cudaError_t status = cudaMemsetAsync(scratch, 0, deflate_pieces_scratch(n, n_blocks), stream);
+    if (status == cudaSuccess)
+        status = cudaFuncSetAttribute(deflate_pieces, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      (int)sizeof(Coder));
+    if (status != cudaSuccess)
+        return status;
+    deflate_pieces<<<n_blocks, THREADS, sizeof(Coder), stream>>>(call);
+    return cudaGetLastError();
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* deflate_patterns.h: bytes to compress, for tests of the coder and of its kernel. */
+#ifndef IMGSTAT_TESTS_DEFLATE_PATTERNS_H
+#define IMGSTAT_TESTS_DEFLATE_PATTERNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum Pattern {
+    RANDOM,
+    CONSTANT,
+    RUNS,        /* of all lengths, two values */
+    DIFFERENCES, /* small numbers of both signs, as rows of a photograph give */
+    STEEP,       /* counts that want codes longer than allowed */
+    TRAP,        /* where the fast setting samples zeros, everything else is random */
+    ODD_WORDS,   /* runs that cross words of 64 bytes */
+    REPEATS,     /* what was there 300 bytes before, changed here and there */
+    PATTERNS
+} Pattern;
+
+static inline uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* Fills n bytes. The same state gives the same bytes. */
+static inline void fill_pattern(Pattern pattern, uint32_t state, uint8_t *to, size_t n)
+{
+    const uint32_t constant = 3 + state % 16;
+    for (size_t i = 0, run = 0, length = 1; i < n; i++) {
+        const uint32_t r = next_random(&state);
+        switch (pattern) {
+        case RANDOM:
+            to[i] = (uint8_t)r;
+            break;
+        case CONSTANT:
+            to[i] = 200;
+            break;
+        case RUNS:
+            to[i] = length % 2 ? 3 : 250;
+            if (++run == length % 600 + 1) {
+                run = 0;
+                length++;
+            }
+            break;
+        case DIFFERENCES:
+            to[i] = (uint8_t)(r % 9 + next_random(&state) % 9 - 8);
+            break;
+        case STEEP:
+            for (to[i] = 0; to[i] < 40 && next_random(&state) % 1000 < 618; to[i]++) {
+            }
+            break;
+        case TRAP:
+            to[i] = i % 256 < 64 ? 0 : (uint8_t)r;
+            break;
+        case REPEATS:
+            to[i] = i < 300 || r % constant == 0 ? (uint8_t)(r >> 5) : to[i - 300];
+            break;
+        default: /* mostly repeats */
+            to[i] = (uint8_t)(r % 12 == 0 || i == 0 ? r >> 5 : to[i - 1]);
+        }
+    }
+}
+
+#endif
