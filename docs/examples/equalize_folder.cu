@@ -70,7 +70,7 @@ static void equalize(ImgstatDevice *device, ImagePro *image, int16_t alpha, cuda
     MUST(imgstat_image_create(image->width, image->height, image->channels, image->sample,
                               image->bits, &host, &error));
     MUST_CUDA(cudaMemcpy2DAsync(host.host, host.pitch, (void *)image->device.address, image->pitch,
-                                host.pitch, host.height, cudaMemcpyDeviceToHost, stream));
+                                image->pitch, host.height, cudaMemcpyDeviceToHost, stream));
     MUST_CUDA(cudaStreamSynchronize(stream));
     if (!to.empty())
         MUST(imgstat_image_save(&host, alpha, to.c_str(), NULL, NULL, &error));
