@@ -301,8 +301,7 @@ static ImgstatResult cpu_decode_async(Device *device, void *stream,
     (void)n;
     (void)there;
     (void)err;
-    if (checks.bytes > 0)
-        memset((void *)(uintptr_t)checks.address, 0xFF, checks.bytes);
+    memset((void *)(uintptr_t)checks.address, 0xFF, checks.bytes);
     return IMGSTAT_OK;
 }
 
