@@ -30,6 +30,13 @@ ImgstatResult cuda_decode_async(Device *base, void *stream, const DeflatedRows *
 {
     CudaDevice *const device = (CudaDevice *)base;
     CUDA_ENTER(device, err);
+    if (n == 0) {
+        CUDA_TRY(device, err, launch_inflate_rows(NULL, 0, NULL, NULL));
+        CUDA_TRY(device, err, launch_add_bytes(NULL, 0, NULL, NULL));
+        CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, NULL, NULL));
+        CUDA_TRY(device, err, launch_expand_rows(NULL, 0, NULL, NULL));
+        return IMGSTAT_OK;
+    }
     assert(there.bytes >= n * sizeof(DeflatedRows) && checks.bytes >= n * sizeof(DeflatedCheck));
     DeflatedRows *const to = (DeflatedRows *)(uintptr_t)there.address;
     DeflatedCheck *const check = (DeflatedCheck *)(uintptr_t)checks.address;

@@ -66,6 +66,8 @@ cudaError_t cuda_inflate(const DeflatedStream *streams, size_t n, uint32_t *verd
 cudaError_t launch_inflate_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
                                 cudaStream_t stream)
 {
+    if (n == 0)
+        return load_kernel((const void *)inflate_rows);
     inflate_rows<<<(unsigned)n, LANES, 0, stream>>>(images, checks);
     return cudaGetLastError();
 }

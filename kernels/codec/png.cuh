@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* codec/png.cuh: the launches that decode images of deflated rows, in this order. n > 0; images and
- * checks in device memory. */
+/* codec/png.cuh: the launches that decode images of deflated rows, in this order; images and checks
+ * in device memory. With no images each only loads its kernel, for which the driver may wait until
+ * the device is idle. */
 #ifndef IMGSTAT_KERNELS_CODEC_PNG_CUH
 #define IMGSTAT_KERNELS_CODEC_PNG_CUH
 
@@ -8,6 +9,12 @@
 
 extern "C" {
 #include "codec/deflated_rows.h"
+}
+
+static inline cudaError_t load_kernel(const void *kernel)
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, kernel);
 }
 
 /* codec/inflate.cu */

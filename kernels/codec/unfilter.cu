@@ -45,6 +45,40 @@ DEVICE void store_word(const Rows &rows, uint32_t y, uint32_t i, uint32_t word)
             to[k] = (uint8_t)(word >> 8 * k);
 }
 
+/* WORDS words of row y from word `first` on; all at once if they lie within the row. */
+template <int WORDS>
+DEVICE void load_words(const Rows &rows, uint32_t y, uint32_t first, uint32_t (&word)[WORDS])
+{
+    if (rows.words && 4 * (first + WORDS) <= rows.bytes) {
+        const uint32_t *const from = (const uint32_t *)(rows.at + y * rows.pitch) + first;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            word[i] = from[i];
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            word[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+    } else {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            word[i] = load_word(rows, y, first + i);
+    }
+}
+
+template <int WORDS>
+DEVICE void store_words(const Rows &rows, uint32_t y, uint32_t first, const uint32_t (&word)[WORDS])
+{
+    if (rows.words && 4 * (first + WORDS) <= rows.bytes) {
+        uint32_t *const to = (uint32_t *)(rows.at + y * rows.pitch) + first;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            to[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+    } else {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            store_word(rows, y, first + i, word[i]);
+    }
+}
+
 DEVICE int byte_of(const uint32_t *word, int i)
 {
     return (int)(word[i / 4] >> 8 * (i % 4) & 0xFF);
@@ -112,11 +146,11 @@ template <int PIXEL> DEVICE bool unfilter_image(const DeflatedRows &image, const
         const uint64_t y = band * LANES + lane;
         if (step >= lane && chunk < chunks && y < image.height) {
             const uint8_t *const from = filtered + y * (1 + (uint64_t)rows.bytes);
-            if (lane == 0) {
+            if (lane == 0 && y > 0)
+                load_words<WORDS>(rows, (uint32_t)y - 1, chunk * WORDS, above);
 #pragma unroll
-                for (int i = 0; i < WORDS; i++)
-                    above[i] = y == 0 ? 0 : load_word(rows, (uint32_t)y - 1, chunk * WORDS + i);
-            }
+            for (int i = 0; i < WORDS; i++) /* nothing is above the first row */
+                above[i] = y == 0 ? 0 : above[i];
             if (chunk == 0) {
                 filter = *from;
                 right = right && filter < FILTERS;
@@ -135,9 +169,7 @@ template <int PIXEL> DEVICE bool unfilter_image(const DeflatedRows &image, const
                 low = high;
             }
             unfilter_chunk<PIXEL>(filter, word, above, left);
-#pragma unroll
-            for (int i = 0; i < WORDS; i++)
-                store_word(rows, (uint32_t)y, chunk * WORDS + i, word[i]);
+            store_words<WORDS>(rows, (uint32_t)y, chunk * WORDS, word);
         }
         __syncwarp(); /* lane 0 reads what lane 31 has written */
         if (step >= lane && ++chunk == period) {
@@ -252,6 +284,8 @@ static __global__ void __launch_bounds__(EXPAND_THREADS)
 cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
                                  cudaStream_t stream)
 {
+    if (n == 0)
+        return load_kernel((const void *)unfilter_rows);
     unfilter_rows<<<(unsigned)n, LANES, 0, stream>>>(images, checks);
     return cudaGetLastError();
 }
@@ -259,6 +293,8 @@ cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, DeflatedC
 cudaError_t launch_expand_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
                                cudaStream_t stream)
 {
+    if (n == 0)
+        return load_kernel((const void *)expand_rows);
     expand_rows<<<dim3((unsigned)n, EXPAND_BLOCKS), EXPAND_THREADS, 0, stream>>>(images, checks);
     return cudaGetLastError();
 }

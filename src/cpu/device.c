@@ -301,7 +301,8 @@ static ImgstatResult cpu_decode_async(Device *device, void *stream,
     (void)n;
     (void)there;
     (void)err;
-    memset((void *)(uintptr_t)checks.address, 0xFF, checks.bytes);
+    if (checks.bytes > 0)
+        memset((void *)(uintptr_t)checks.address, 0xFF, checks.bytes);
     return IMGSTAT_OK;
 }
 

@@ -189,6 +189,8 @@ static ImgstatResult allocate(ImgstatDecode *decode, ImgstatError *err)
     IMGSTAT_TRY(fill_rows(decode, staged_at, err));
     IMGSTAT_TRY(
         ops->upload(device, decode->memory, staged_at, decode->staged, decode->staged_bytes, err));
+    const DevMem none = {0, 0};
+    IMGSTAT_TRY(ops->decode_async(device, NULL, NULL, 0, none, none, err));
     return ops->wait(device, err); /* before another stream uses it */
 }
 

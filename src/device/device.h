@@ -137,7 +137,8 @@ typedef struct DeviceOps {
 
     /* Decodes n images. images: host_alloc's memory, which stays until the stream is done. there:
      * memory of this device for as many. checks: of this device, a DeflatedCheck for each: a doubt
-     * if the processor must decode the image, whose pixels are then anything. */
+     * if the processor must decode the image, whose pixels are then anything. n = 0 makes ready: no
+     * later call waits. */
     ImgstatResult (*decode_async)(Device *device, void *stream, const struct DeflatedRows *images,
                                   size_t n, DevMem there, DevMem checks, ImgstatError *err);
 } DeviceOps;
