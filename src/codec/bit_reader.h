@@ -3,6 +3,8 @@
 #ifndef IMGSTAT_CODEC_BIT_READER_H
 #define IMGSTAT_CODEC_BIT_READER_H
 
+#include "base/pixel.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +14,7 @@
 /* Compressed bytes. Piece k has `piece_bytes` bytes, the last one possibly fewer, in slot
  * k % n_slots. A piece stays valid until every reader of it or of an earlier one is done. */
 typedef struct PieceRing {
-    uint8_t *const *slot; /* each followed by BIT_READER_SPARE bytes */
+    uint8_t *const *slot;
     const size_t *bytes;
     size_t n_slots, piece_bytes;
     _Atomic uint64_t loaded; /* pieces */
@@ -28,16 +30,6 @@ typedef struct BitReader {
     uint64_t piece;
     const PieceRing *ring;
 } BitReader;
-
-static inline uint64_t load64(const uint8_t *from)
-{
-    uint64_t word;
-    memcpy(&word, from, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
 
 /* Makes the first byte of a piece next. Returns false if the piece is not there. */
 static inline bool bit_reader_open(BitReader *reader, uint64_t piece)
@@ -55,7 +47,7 @@ static inline bool bit_reader_open(BitReader *reader, uint64_t piece)
 static inline void bit_reader_fill(BitReader *reader)
 {
     if (reader->end - reader->at >= 8) {
-        reader->bits |= load64(reader->at) << reader->n;
+        reader->bits |= load_raw(reader->at, 8) << reader->n;
         reader->at += (63 - reader->n) >> 3;
         reader->n |= 56;
         reader->bits &= ((uint64_t)1 << reader->n) - 1;

@@ -34,10 +34,10 @@ static const uint8_t shares[64] = {SHARES(0), SHARES(1), SHARES(2), SHARES(3),
 static bool has_length_code(const uint8_t *at, unsigned bit)
 {
     enum { BEFORE = 3 + 5 + 5, N_BITS = 4, LEAST = 4, BITS = 3 };
-    const unsigned n = (unsigned)(load64(at) >> (bit + BEFORE) & 15) + LEAST;
+    const unsigned n = (unsigned)(load_raw(at, 8) >> (bit + BEFORE) & 15) + LEAST;
     const unsigned behind = bit + BEFORE + N_BITS;
     const uint8_t *const from = at + behind / 8;
-    uint64_t lengths = load64(from) >> behind % 8; /* at least 57 bits: 19 lengths */
+    uint64_t lengths = load_raw(from, 8) >> behind % 8; /* at least 57 bits: 19 lengths */
     lengths &= ((uint64_t)1 << BITS * n) - 1;
     unsigned sum = 0;
     for (unsigned i = 0; i < 10; i++) /* without a branch that cannot be predicted */
@@ -96,7 +96,7 @@ bool block_search(const PieceRing *ring, uint64_t *at, uint64_t end, const atomi
     const uint8_t *const bytes = reader.begin;
     const size_t size = (size_t)(reader.end - reader.begin);
     for (size_t i = (size_t)(*at / 8 - first_byte); i + LOADED <= size; i += GROUP_BYTES) {
-        const uint64_t byte = first_byte + i, x = load64(bytes + i);
+        const uint64_t byte = first_byte + i, x = load_raw(bytes + i, 8);
         if (8 * byte >= end || ((i & CANCEL_MASK) < GROUP_BYTES && atomic_load(cancelled)))
             break;
         uint64_t places = coded_heads(x) & UINT32_MAX;

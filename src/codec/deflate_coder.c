@@ -4,6 +4,7 @@
 #include "codec/deflate_coder.h"
 
 #include "base/compiler.h"
+#include "codec/deflate_format.h"
 #include "codec/deflate_loops.h"
 #include "codec/huffman.h"
 
@@ -23,7 +24,6 @@ enum {
     SHORTEST_MATCH = 3,
     LONGEST_MATCH = 258,
     DISTANCE_CODES = 2, /* of one bit each; the first is distance 1, the other completes the code */
-    LENGTH_CODES = 19,
     LENGTH_CODE_LIMIT = 7,
     REPEAT = 16, /* the length before, 3 to 6 times; */
     ZEROS = 17,  /* length 0, 3 to 10 times; */
@@ -55,20 +55,10 @@ struct DeflateCoder {
     uint16_t codes[SYMBOLS];
     LengthSymbol head[SYMBOLS + DISTANCE_CODES];
     unsigned n_symbols, n_head; /* literal and length symbols in the head; elements of head */
-    uint8_t head_lengths[LENGTH_CODES];
-    uint16_t head_codes[LENGTH_CODES];
+    uint8_t head_lengths[DEFLATE_LENGTH_CODES];
+    uint16_t head_codes[DEFLATE_LENGTH_CODES];
     unsigned n_head_lengths;
 };
-
-/* RFC 1951 section 3.2.5: the shortest match of each length symbol, and its extra bits. */
-static const uint16_t length_base[] = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
-                                       15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
-                                       67, 83, 99, 115, 131, 163, 195, 227, 258};
-static const uint8_t length_bits[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                      2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-/* RFC 1951 section 3.2.7: the order in which lengths of the code of lengths are written. */
-static const uint8_t length_order[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                                   11, 4,  12, 3, 13, 2, 14, 1, 15};
 
 DeflateCoder *deflate_coder_create_for(CpuLevel level)
 {
@@ -234,7 +224,7 @@ static unsigned extra_bits(unsigned length_symbol)
 /* Makes the head of the codes in coder->lengths. */
 static void make_head(DeflateCoder *coder)
 {
-    uint32_t counts[LENGTH_CODES] = {0};
+    uint32_t counts[DEFLATE_LENGTH_CODES] = {0};
     uint8_t *const lengths = coder->lengths;
     unsigned n = SYMBOLS;
     while (lengths[n - 1] == 0)
@@ -250,11 +240,11 @@ static void make_head(DeflateCoder *coder)
     }
     for (unsigned i = 0; i < coder->n_head; i++)
         counts[coder->head[i].symbol]++;
-    huffman_lengths(counts, LENGTH_CODES, LENGTH_CODE_LIMIT, coder->head_lengths);
-    huffman_codes(coder->head_lengths, LENGTH_CODES, coder->head_codes);
-    coder->n_head_lengths = LENGTH_CODES;
+    huffman_lengths(counts, DEFLATE_LENGTH_CODES, LENGTH_CODE_LIMIT, coder->head_lengths);
+    huffman_codes(coder->head_lengths, DEFLATE_LENGTH_CODES, coder->head_codes);
+    coder->n_head_lengths = DEFLATE_LENGTH_CODES;
     while (coder->n_head_lengths > 4 &&
-           coder->head_lengths[length_order[coder->n_head_lengths - 1]] == 0)
+           coder->head_lengths[deflate_length_order[coder->n_head_lengths - 1]] == 0)
         coder->n_head_lengths--;
 }
 
@@ -273,7 +263,7 @@ static void write_head(const DeflateCoder *coder, bool final, BitEnd *end)
     bits_put(end, DISTANCE_CODES - 1, 5);
     bits_put(end, coder->n_head_lengths - 4, 4);
     for (unsigned i = 0; i < coder->n_head_lengths; i++)
-        bits_put(end, coder->head_lengths[length_order[i]], 3);
+        bits_put(end, coder->head_lengths[deflate_length_order[i]], 3);
     for (unsigned i = 0; i < coder->n_head; i++) {
         const LengthSymbol s = coder->head[i];
         bits_put(end, coder->head_codes[s.symbol], coder->head_lengths[s.symbol]);
@@ -289,7 +279,8 @@ static uint64_t symbol_bits(const DeflateCoder *coder)
     uint64_t bits = 0;
     for (unsigned s = 0; s < SYMBOLS; s++)
         bits += (uint64_t)coder->counts[s] *
-                (coder->lengths[s] + (s < FIRST_LENGTH ? 0u : length_bits[s - FIRST_LENGTH] + 1u));
+                (coder->lengths[s] +
+                 (s < FIRST_LENGTH ? 0u : deflate_length_extra[s - FIRST_LENGTH] + 1u));
     return bits;
 }
 
@@ -297,13 +288,13 @@ static uint64_t symbol_bits(const DeflateCoder *coder)
 static unsigned match_bits(const DeflateCoder *coder, unsigned n)
 {
     const unsigned index = length_index(n);
-    return coder->lengths[FIRST_LENGTH + index] + length_bits[index] + 1u;
+    return coder->lengths[FIRST_LENGTH + index] + deflate_length_extra[index] + 1u;
 }
 
 static void put_match(const DeflateCoder *coder, unsigned n, BitEnd *end)
 {
     const unsigned index = length_index(n), symbol = FIRST_LENGTH + index;
-    const uint64_t extra = n - length_base[index];
+    const uint64_t extra = n - deflate_length_base[index];
     bits_put(end, coder->codes[symbol] | extra << coder->lengths[symbol], match_bits(coder, n));
 }
 

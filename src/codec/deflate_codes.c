@@ -4,6 +4,7 @@
 #include "codec/deflate_codes.h"
 
 #include "base/compiler.h"
+#include "codec/deflate_format.h"
 
 enum {
     MAX_BITS = 15,
@@ -12,18 +13,12 @@ enum {
     MOST_LITERALS = 286,
     MOST_DISTANCES = 30,
     END_OF_BLOCK = 256,
-    N_LENGTHS = 19, /* symbols of the code of code lengths */
     LENGTH_BITS = 7,
     JOIN_SHARE = 16 /* of 32: else joining takes longer than it saves */
 };
 
 /* ---- What symbols mean ---- */
 
-static const uint8_t length_extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                       2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-static const uint16_t length_base[] = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
-                                       15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
-                                       67, 83, 99, 115, 131, 163, 195, 227, 258};
 static const uint8_t distance_extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
                                          6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
 static const uint16_t distance_base[] = {
@@ -38,9 +33,9 @@ static uint32_t literal_entry(unsigned symbol, unsigned bits)
     if (symbol == END_OF_BLOCK)
         return ENTRY_SPECIAL | ENTRY_END | bits;
     const unsigned i = symbol - END_OF_BLOCK - 1;
-    if (i >= ARRAY_LEN(length_base))
+    if (i >= DEFLATE_LENGTHS)
         return ENTRY_SPECIAL;
-    return (uint32_t)length_base[i] << 16 | bits << 8 | (bits + length_extra[i]);
+    return (uint32_t)deflate_length_base[i] << 16 | bits << 8 | (bits + deflate_length_extra[i]);
 }
 
 static uint32_t distance_entry(unsigned symbol, unsigned bits)
@@ -222,19 +217,17 @@ void deflate_codes_fix(DeflateCodes *codes)
 /* Reads the code of code lengths to a table of LENGTH_BITS bits: symbol << 3 | bits. */
 static CodesState read_length_code(BitReader *reader, unsigned n, uint8_t table[1 << LENGTH_BITS])
 {
-    static const uint8_t order[N_LENGTHS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                             11, 4,  12, 3, 13, 2, 14, 1, 15};
-    uint8_t lengths[N_LENGTHS] = {0};
+    uint8_t lengths[DEFLATE_LENGTH_CODES] = {0};
     unsigned count[MAX_BITS + 1], code = 0;
     for (unsigned i = 0; i < n; i++) {
         if (!bit_reader_has(reader, 3))
             return CODES_INPUT;
-        lengths[order[i]] = (uint8_t)bit_reader_take(reader, 3);
+        lengths[deflate_length_order[i]] = (uint8_t)bit_reader_take(reader, 3);
     }
-    if (count_lengths(lengths, N_LENGTHS, count) != 0)
+    if (count_lengths(lengths, DEFLATE_LENGTH_CODES, count) != 0)
         return CODES_WRONG;
     for (unsigned bits = 1; bits <= LENGTH_BITS; bits++) {
-        for (unsigned symbol = 0; symbol < N_LENGTHS; symbol++) {
+        for (unsigned symbol = 0; symbol < DEFLATE_LENGTH_CODES; symbol++) {
             if (lengths[symbol] != bits)
                 continue;
             for (unsigned k = code; k < 1 << LENGTH_BITS; k += 1u << bits)

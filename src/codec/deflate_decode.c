@@ -69,11 +69,11 @@ static DecodeStop read_head(DeflateDecoder *decoder)
 }
 
 /* Steps of the fast loops. REFILL: at least 56 bits. TAKE_ENTRY: `before` are the bits before. */
-#define REFILL(bits, n, at)               \
-    do {                                  \
-        (bits) |= load64(at) << ((n)&63); \
-        (at) += (((n)&63) ^ 63) >> 3;     \
-        (n) |= 56;                        \
+#define REFILL(bits, n, at)                    \
+    do {                                       \
+        (bits) |= load_raw(at, 8) << ((n)&63); \
+        (at) += (((n)&63) ^ 63) >> 3;          \
+        (n) |= 56;                             \
     } while (0)
 #define TAKE_ENTRY(bits, n, entry, before) \
     do {                                   \

@@ -48,8 +48,8 @@ static inline void literal_codes_set(LiteralCodes *codes, uint8_t literal, unsig
 }
 
 typedef struct DeflateLoops {
-    /* Compares n bytes with the byte before each: bit i % 64 of word i / 64 tells whether byte i
-     * equals byte i - 1. Bit 0 of word 0, and those from n on, are 0. */
+    /* Compares n bytes with the byte before each. Bit i % 64 of word i / 64 is 1 if byte i equals
+     * byte i - 1. Bit 0 of word 0, and those from n on, are 0. */
     void (*equal)(const uint8_t *from, size_t n, uint64_t *words);
 
     /* Adds how often each byte occurs among n. */

@@ -29,15 +29,21 @@ struct Inflater {
 #endif
 };
 
-/* ISA-L does not compare distances with the window. */
-bool inflate_head_is_usual(const uint8_t head[2], uint64_t total)
+unsigned inflate_window_bits(const uint8_t head[2])
 {
     const unsigned method = head[0], flags = head[1];
     const unsigned window_bits = (method >> 4) + 8;
     if ((method & 15) != 8 || window_bits > WINDOW_BITS || (flags & 0x20) != 0 ||
         (method << 8 | flags) % 31 != 0)
-        return false;
-    return window_bits == WINDOW_BITS || total <= (uint64_t)1 << window_bits;
+        return 0;
+    return window_bits;
+}
+
+/* ISA-L does not compare distances with the window. */
+bool inflate_head_is_usual(const uint8_t head[2], uint64_t total)
+{
+    const unsigned window_bits = inflate_window_bits(head);
+    return window_bits == WINDOW_BITS || (window_bits > 0 && total <= (uint64_t)1 << window_bits);
 }
 
 #ifdef IMGSTAT_WITH_ISAL

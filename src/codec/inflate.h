@@ -30,6 +30,10 @@ typedef enum InflateState {
 InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
                           size_t *room);
 
+/* Returns the bits of the window of a zlib stream that begins like this; 0: it is no deflate, or
+ * needs a dictionary. */
+unsigned inflate_window_bits(const uint8_t head[2]);
+
 /* Returns whether a stream of `total` bytes may begin like this: deflate, without a dictionary,
  * with a window that holds every possible distance. */
 bool inflate_head_is_usual(const uint8_t head[2], uint64_t total);

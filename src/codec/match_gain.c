@@ -4,6 +4,7 @@
 #include "codec/match_gain.h"
 
 #include "base/compiler.h"
+#include "base/pixel.h"
 
 #include <string.h>
 
@@ -16,13 +17,6 @@ enum {
     SHARE = 12,      /* matches pay from one part in so many on */
     SHARE_FAST = 4
 };
-
-static uint32_t load32(const uint8_t *at)
-{
-    uint32_t v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
 
 static size_t match_length(const uint8_t *a, const uint8_t *b, size_t most)
 {
@@ -38,7 +32,7 @@ static uint32_t saved_bits(MatchGain *gain, const uint8_t *from, size_t n)
     uint32_t saved = 0;
     memset(gain->last, 0, sizeof gain->last);
     for (size_t i = 0; i + SHORTEST <= n;) {
-        uint16_t *const last = &gain->last[load32(from + i) * 2654435761u >> 20];
+        uint16_t *const last = &gain->last[(uint32_t)load_raw(from + i, 4) * 2654435761u >> 20];
         const size_t before = *last;
         *last = (uint16_t)(i + 1);
         if (before > 0) {

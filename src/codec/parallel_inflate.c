@@ -71,7 +71,7 @@ struct ParallelInflater {
     bool begun, failed, ended;
     DeflateDecoder front;
     uint8_t *memory;            /* DEFLATE_WINDOW bytes and more that were decoded last */
-    uint8_t *given, *at;        /* in memory: what was returned, what was decoded */
+    uint8_t *returned, *at;     /* in memory: the ends of what was returned and decoded */
     uint8_t *meaning;           /* of the words of `current` */
     const InflatePart *current; /* whose words and bytes are returned; NULL: those in memory */
     size_t n_returned;          /* of them */
@@ -223,7 +223,7 @@ static void accept(ParallelInflater *inflater, const InflatePart *part)
     uint8_t *const window = inflater->memory;
     memcpy(inflater->meaning + DEFLATE_MARKER, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
     inflate_part_window(part, inflater->meaning, window);
-    inflater->given = inflater->at = window + DEFLATE_WINDOW;
+    inflater->returned = inflater->at = window + DEFLATE_WINDOW;
     inflater->front = part->decoder;
     inflater->current = part;
     inflater->n_returned = 0;
@@ -272,7 +272,7 @@ static bool decode_in_order(ParallelInflater *inflater)
     uint8_t *const end = inflater->memory + DEFLATE_WINDOW + FRONT_ROOM;
     if (end - inflater->at < FRONT_ROOM / 2) {
         memmove(inflater->memory, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
-        inflater->given = inflater->at = inflater->memory + DEFLATE_WINDOW;
+        inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
     }
     const size_t behind = (size_t)(inflater->at - inflater->memory);
     const uint8_t *const start = inflater->at - (inflater->made < behind ? inflater->made : behind);
@@ -298,24 +298,24 @@ static bool advance(ParallelInflater *inflater)
 }
 
 /* Copies at most n bytes that are decoded. */
-static size_t give(ParallelInflater *inflater, uint8_t *to, size_t n)
+static size_t copy_decoded(ParallelInflater *inflater, uint8_t *to, size_t n)
 {
     if (inflater->current) {
         n = inflate_part_copy(inflater->current, inflater->n_returned, inflater->meaning, to, n);
         inflater->n_returned += n;
         return n;
     }
-    const size_t left = (size_t)(inflater->at - inflater->given);
+    const size_t left = (size_t)(inflater->at - inflater->returned);
     n = n < left ? n : left;
-    memcpy(to, inflater->given, n);
-    inflater->given += n;
+    memcpy(to, inflater->returned, n);
+    inflater->returned += n;
     return n;
 }
 
 bool parallel_inflater_read(ParallelInflater *inflater, uint8_t *to, size_t n)
 {
     while (n > 0 && !inflater->failed) {
-        const size_t got = give(inflater, to, n);
+        const size_t got = copy_decoded(inflater, to, n);
         if (got == 0) {
             inflater->failed = inflater->ended || !advance(inflater);
             continue;
@@ -333,8 +333,8 @@ bool parallel_inflater_end(ParallelInflater *inflater, bool *surplus)
     uint32_t check = 0;
     uint8_t more;
     while (!inflater->failed && !inflater->ended)
-        inflater->failed = give(inflater, &more, 1) > 0 || !advance(inflater);
-    if (inflater->failed || give(inflater, &more, 1) > 0)
+        inflater->failed = copy_decoded(inflater, &more, 1) > 0 || !advance(inflater);
+    if (inflater->failed || copy_decoded(inflater, &more, 1) > 0)
         return false;
     bit_reader_drop(reader, reader->n % 8);
     while (!bit_reader_has(reader, CHECK_BITS))
@@ -430,7 +430,7 @@ ParallelInflater *parallel_inflater_create(uint64_t total, unsigned threads, siz
     pthread_cond_init(&inflater->loaded, NULL);
     bool good = get_memory(inflater, threads, buffers);
     if (good) {
-        inflater->given = inflater->at = inflater->memory + DEFLATE_WINDOW;
+        inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
         for (size_t i = 0; i < 2 * DEFLATE_MARKER; i++)
             inflater->meaning[i] = (uint8_t)i; /* of the first 256 it stays so */
     }

@@ -7,8 +7,7 @@
 
 enum {
     ZLIB_HEAD = 2,
-    ZLIB_FRAME = 6, /* head and Adler-32 */
-    DEFLATE_METHOD = 8
+    ZLIB_FRAME = 6 /* head and Adler-32 */
 };
 
 /* Copies the data of all IDAT chunks, the first of which has `length` bytes at `at`, one after the
@@ -42,11 +41,10 @@ static bool read_frame(const uint8_t *stream, size_t bytes, DeflatedRows *out)
 {
     if (bytes <= ZLIB_FRAME || bytes - ZLIB_FRAME > DEFLATED_BYTES_MOST)
         return false;
-    const unsigned method = stream[0] & 15u, window_bits = stream[0] >> 4;
-    if (method != DEFLATE_METHOD || window_bits > 7 || (stream[0] << 8 | stream[1]) % 31 != 0 ||
-        (stream[1] & 0x20) != 0)
+    const unsigned window_bits = inflate_window_bits(stream);
+    if (window_bits == 0)
         return false;
-    out->window = 256u << window_bits;
+    out->window = 1u << window_bits;
     out->adler = png_get32(stream + bytes - 4);
     out->n_in = (uint32_t)(bytes - ZLIB_FRAME);
     return true;

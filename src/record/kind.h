@@ -15,7 +15,7 @@ void kind_set_nodata(ImgstatKind *kind, bool has_nodata, ImgstatValue nodata);
 /* Compares copies of kinds, as strcmp compares texts. */
 int kind_compare(const ImgstatKind *a, const ImgstatKind *b);
 
-/* Whether a copy is bare: the kind of images in memory, of which only the pixels are known. */
+/* Returns whether a copy is bare: of images in memory only the pixels are known. */
 bool kind_is_bare(const ImgstatKind *kind);
 
 /* Whether records of two copies merge: the kinds are equal, or differ in what a bare one leaves

@@ -2,6 +2,7 @@
 /* test_huffman.c: lengths of codes against the text of docs/deflate-coder.md in its simplest form,
  * and canonical codes against RFC 1951's example. */
 #include "codec/huffman.h"
+#include "deflate_patterns.h"
 
 #include <criterion/criterion.h>
 #include <stdbool.h>
@@ -97,12 +98,6 @@ static void reference(const uint32_t *counts, unsigned n, unsigned limit, uint8_
     for (unsigned d = limit, at = 0; d > 0; d--)
         for (unsigned k = 0; k < of_depth[d]; k++)
             lengths[order[at++]] = (uint8_t)d;
-}
-
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
 }
 
 /* kind 0: anything; 1: many equal; 2: many absent; 3: steep, which wants codes beyond the limit. */

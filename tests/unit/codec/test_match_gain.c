@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_match_gain.c: whether matches pay, against the text of docs/deflate-coder.md. */
 #include "codec/match_gain.h"
+#include "deflate_patterns.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -49,12 +50,6 @@ static bool reference(DeflateCoder *coder, const uint8_t *piece, size_t n, bool 
     const bool pays = saved * (fast ? 4 : 12) >= bits[s];
     free(bits);
     return pays;
-}
-
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
 }
 
 /* Differences of a photograph, in which some stretches repeat what was before: the more, the
