@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/sample.h"
+#include "base/thread_pool.h"
 #include "codec/encoder.h"
 #include "codec/salvage.h"
 
@@ -111,6 +112,12 @@ void decoder_close(Decoder *decoder)
     salvage_forget(&decoder->salvage);
     page_mask_destroy(decoder->mask);
     decoder->codec->close(decoder);
+}
+
+unsigned decoder_threads(const Decoder *decoder)
+{
+    const unsigned threads = decoder->options.threads;
+    return threads > 0 ? threads : thread_pool_processors();
 }
 
 ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)

@@ -183,6 +183,10 @@ ImgstatResult decoder_read_rows(Decoder *decoder, void *to, size_t pitch, uint32
 /* Ends the reading of the page: no row is next, and the buffer cache may be destroyed. */
 void decoder_finish(Decoder *decoder);
 
+/* Returns how many threads may decode: those of its options, or as many as the process may run on.
+ */
+unsigned decoder_threads(const Decoder *decoder);
+
 /* Returns the number of channels of the rows that a decoder reads. */
 static inline uint16_t decoder_channels(const Decoder *decoder)
 {

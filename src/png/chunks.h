@@ -30,6 +30,26 @@ typedef struct PngForm {
     uint8_t significant; /* bits if fewer than depth and not in a chunk of the input; else 0 */
 } PngForm;
 
+/* Returns the samples of a pixel as they are stored. */
+static inline unsigned png_form_channels(const PngForm *form)
+{
+    static const uint8_t channels[7] = {1, 0, 3, 1, 2, 0, 4};
+    return channels[form->color_type];
+}
+
+/* Returns the bytes of a row, without its filter. */
+static inline size_t png_form_row_bytes(const PngForm *form, uint64_t width)
+{
+    return (size_t)((width * png_form_channels(form) * form->depth + 7) / 8);
+}
+
+/* Returns the distance to the pixel on the left, as filters have it. */
+static inline unsigned png_form_pixel_bytes(const PngForm *form)
+{
+    const unsigned bits = png_form_channels(form) * form->depth;
+    return bits < 8 ? 1 : bits / 8;
+}
+
 static inline uint32_t png_get32(const uint8_t *at)
 {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];

@@ -3,7 +3,6 @@
  * that is possible. */
 #include "png/decoder.h"
 #include "base/byteswap.h"
-#include "base/thread_pool.h"
 #include "codec/inflate_stream.h"
 #include "png/filter.h"
 
@@ -258,10 +257,18 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
 
 /* ---- Rows without libpng ---- */
 
-static unsigned png_threads(const PngDecoder *pd)
+bool png_first_data(const PngDecoder *pd, uint64_t *at, uint32_t *length)
 {
-    const unsigned threads = pd->base.options.threads;
-    return threads > 0 ? threads : thread_pool_processors();
+    uint8_t head[4];
+    size_t got = 0;
+    *at = pd->offset - (pd->filled - pd->at); /* libpng has read the head of the chunk */
+    if (*at < PNG_CHUNK_HEAD ||
+        source_read(pd->base.source, *at - PNG_CHUNK_HEAD, head, sizeof head, &got, NULL) !=
+            IMGSTAT_OK ||
+        got < sizeof head)
+        return false;
+    *length = png_get32(head);
+    return true;
 }
 
 /* Opens the stream of an image that needs no libpng: samples of whole bytes whose number stays. */
@@ -270,20 +277,17 @@ static bool open_stream(PngDecoder *pd)
     const Decoder *const base = &pd->base;
     const uint64_t bytes = (uint64_t)pd->png_row_bytes * base->page.height;
     const bool always = base->mode == DECODE_THREADS;
-    const unsigned threads = bytes >= THREAD_BYTES || always ? png_threads(pd) : 1;
-    const uint64_t at = pd->offset - (pd->filled - pd->at); /* behind the head of an IDAT chunk */
-    uint8_t length[4];
-    size_t got = 0;
-    if (base->mode == DECODE_PLAIN || pd->pixel_bytes == 0 || at < 8 ||
-        source_read(base->source, at - 8, length, sizeof length, &got, NULL) != IMGSTAT_OK ||
-        got < sizeof length)
+    const unsigned threads = bytes >= THREAD_BYTES || always ? decoder_threads(base) : 1;
+    uint64_t at;
+    uint32_t length;
+    if (base->mode == DECODE_PLAIN || pd->pixel_bytes == 0 || !png_first_data(pd, &at, &length))
         return false;
     pd->unfiltered[0] = calloc(1, pd->png_row_bytes);
     pd->unfiltered[1] = malloc(pd->png_row_bytes);
     if (!pd->unfiltered[0] || !pd->unfiltered[1])
         return false;
     pd->stream =
-        png_stream_open(base->source, at, png_get32(length), pd->png_row_bytes, base->page.height,
+        png_stream_open(base->source, at, length, pd->png_row_bytes, base->page.height,
                         base->how.limits.max_tile_bytes, threads, always, base->options.buffers);
     return pd->stream != NULL;
 }
@@ -369,7 +373,7 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0)
         base->caps.held_bytes =
             inflate_stream_bytes((uint64_t)(pd->png_row_bytes + 1) * base->page.height,
-                                 base->source->bytes, png_threads(pd));
+                                 base->source->bytes, decoder_threads(base));
     return IMGSTAT_OK;
 }
 

@@ -60,6 +60,10 @@ ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
 ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                 ImgstatError *err);
 
+/* Finds the data of the first IDAT chunk, before any row is read. Returns false if the file does
+ * not have its head. */
+bool png_first_data(const PngDecoder *pd, uint64_t *at, uint32_t *length);
+
 /* ---- png/deflated.c ---- */
 
 /* Codec.deflated */

@@ -57,14 +57,9 @@ static bool describe_rows(const PngDecoder *pd, DeflatedRows *out,
     const ImgstatPage *const page = &pd->base.page;
     const PngForm *const form = &pd->form;
     const bool palette = form->color_type == PNG_PALETTE;
-    const unsigned stored = form->color_type == PNG_GRAY_ALPHA ? 2
-                            : form->color_type == PNG_RGB      ? 3
-                            : form->color_type == PNG_RGBA     ? 4
-                                                               : 1;
-    const uint64_t bits = (uint64_t)page->width * stored * form->depth;
-    const uint64_t row_bytes = (bits + 7) / 8;
-    if (form->interlaced || (!palette && page->channels != stored) || page->width == 0 ||
-        row_bytes >= DEFLATED_ROWS_MOST ||
+    const uint64_t row_bytes = png_form_row_bytes(form, page->width);
+    if (form->interlaced || (!palette && page->channels != png_form_channels(form)) ||
+        page->width == 0 || row_bytes >= DEFLATED_ROWS_MOST ||
         (1 + row_bytes) * page->height > DEFLATED_ROWS_MOST) /* a key's alpha is the processor's */
         return false;
     out->width = page->width;
@@ -72,7 +67,7 @@ static bool describe_rows(const PngDecoder *pd, DeflatedRows *out,
     out->row_bytes = (uint32_t)row_bytes;
     out->channels = (uint8_t)page->channels;
     out->depth = form->depth;
-    out->pixel_bytes = (uint8_t)(stored * form->depth < 8 ? 1 : stored * form->depth / 8);
+    out->pixel_bytes = (uint8_t)png_form_pixel_bytes(form);
     out->form = pd->step == ROW_PALETTE ? ROWS_COLORS : form->depth < 8 ? ROWS_PACKED : ROWS_PLAIN;
     out->n_colors = form->n_colors;
     if (palette && out->form != ROWS_COLORS)
@@ -86,20 +81,18 @@ bool png_deflated(Decoder *base, uint8_t *to, size_t room, DeflatedRows *out,
                   uint8_t colors[DEFLATED_COLORS][4])
 {
     const PngDecoder *const pd = (const PngDecoder *)base;
-    const uint64_t at = pd->offset - (pd->filled - pd->at); /* behind the head of an IDAT chunk */
-    uint8_t length[4];
-    size_t got = 0, bytes = 0;
+    uint64_t at;
+    uint32_t length;
+    size_t bytes = 0;
     memset(out, 0, sizeof *out);
-    if (base->mode == DECODE_PLAIN || at < PNG_CHUNK_HEAD || !describe_rows(pd, out, colors) ||
-        source_read(base->source, at - PNG_CHUNK_HEAD, length, sizeof length, &got, NULL) !=
-            IMGSTAT_OK ||
-        got < sizeof length)
+    if (base->mode == DECODE_PLAIN || !describe_rows(pd, out, colors) ||
+        !png_first_data(pd, &at, &length))
         return false;
     const uint64_t rows = (1 + (uint64_t)out->row_bytes) * out->height;
     const uint64_t most = base->how.limits.max_tile_bytes;
     const size_t before = DEFLATED_ALIGN - ZLIB_HEAD;
     return room > before &&
-           copy_chunks(base->source, at, png_get32(length), rows > most ? rows : most, to + before,
+           copy_chunks(base->source, at, length, rows > most ? rows : most, to + before,
                        room - before, &bytes) &&
            read_frame(to + before, bytes, out);
 }

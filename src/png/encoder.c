@@ -29,23 +29,6 @@ typedef struct PngEncoder {
     Packing packing;
 } PngEncoder;
 
-static unsigned form_channels(const PngForm *form)
-{
-    static const uint8_t channels[7] = {1, 0, 3, 1, 2, 0, 4};
-    return channels[form->color_type];
-}
-
-static size_t packed_bytes(const PngForm *form, uint64_t width)
-{
-    return (size_t)((width * form_channels(form) * form->depth + 7) / 8);
-}
-
-static unsigned pixel_bytes(const PngForm *form)
-{
-    const unsigned bits = form_channels(form) * form->depth;
-    return bits < 8 ? 1 : bits / 8;
-}
-
 /* ---- Rows as PNG stores them ---- */
 
 /* Returns a sample of `bits` bits in `depth` bits, by repeating its bits: 0 and full scale stay. */
@@ -203,7 +186,7 @@ static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
     if (form->significant > 0) {
         uint8_t bits[4];
         memset(bits, form->significant, sizeof bits);
-        IMGSTAT_TRY(png_chunk_write(&pe->sink, "sBIT", bits, form_channels(form), err));
+        IMGSTAT_TRY(png_chunk_write(&pe->sink, "sBIT", bits, png_form_channels(form), err));
     }
     return IMGSTAT_OK;
 }
@@ -235,10 +218,10 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
         return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
                           "%u x %u pixels are more than PNG holds", page->width, page->height);
     choose_form(pe, like, page);
-    if (packed_bytes(&pe->form, page->width) > MAX_ROW)
+    if (png_form_row_bytes(&pe->form, page->width) > MAX_ROW)
         return error_file(err, IMGSTAT_ERR_LIMIT, base->output->name,
                           "a row of %zu bytes is too long for PNG",
-                          packed_bytes(&pe->form, page->width));
+                          png_form_row_bytes(&pe->form, page->width));
     const PngForm *const form = &pe->form;
     pe->packing.page = &base->page;
     pe->packing.depth = form->depth;
@@ -250,8 +233,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     const PngRows rows = {.n = page->height,
                           .from_bytes = (size_t)page->width * page->channels *
                                         imgstat_sample_bytes(page->sample),
-                          .row_bytes = packed_bytes(form, page->width),
-                          .pixel_bytes = pixel_bytes(form),
+                          .row_bytes = png_form_row_bytes(form, page->width),
+                          .pixel_bytes = png_form_pixel_bytes(form),
                           .pack = same ? NULL : pack_row,
                           .context = &pe->packing};
     IMGSTAT_TRY(png_idat_create(&pe->sink, &base->how, choose, &rows, &pe->idat, err));

@@ -52,10 +52,7 @@ bool tiff_strip_suits(const TiffDecoder *td)
 /* Threads that decompress one stream. Those of several planes, row by row, would be too many. */
 static unsigned threads_of(const TiffDecoder *td)
 {
-    const unsigned threads = td->base.options.threads;
-    if (tiff_planes_together(td) > 1)
-        return 1;
-    return threads > 0 ? threads : thread_pool_processors();
+    return tiff_planes_together(td) > 1 ? 1 : decoder_threads(&td->base);
 }
 
 uint64_t tiff_strip_holds(const TiffDecoder *td)
