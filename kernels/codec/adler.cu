@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* codec/adler.cu: the sums of Adler-32. */
+#include "codec/adler.cuh"
 #include "codec/png.cuh"
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
@@ -38,15 +39,11 @@ static __global__ void __launch_bounds__(THREADS)
     for (uint64_t at = 16 * ((uint64_t)blockIdx.y * THREADS + threadIdx.x); at < n;
          at += 16 * (uint64_t)THREADS * ADLER_BLOCKS) {
         const uint4 raw = *(const uint4 *)(bytes + at);
-        const uint32_t word[4] = {first_bytes(raw.x, n - at, 0), first_bytes(raw.y, n - at, 4),
-                                  first_bytes(raw.z, n - at, 8), first_bytes(raw.w, n - at, 12)};
-        unsigned plain = 0, inside = 0;
-#pragma unroll
-        for (int w = 0; w < 4; w++) {
-            const unsigned own = __dp4a(word[w], 0x01010101u, 0u);
-            plain += own;
-            inside += 4u * (unsigned)w * own + __dp4a(word[w], 0x03020100u, 0u);
-        }
+        unsigned inside;
+        const unsigned plain =
+            byte_sums({first_bytes(raw.x, n - at, 0), first_bytes(raw.y, n - at, 4),
+                       first_bytes(raw.z, n - at, 8), first_bytes(raw.w, n - at, 12)},
+                      &inside);
         sum += plain;
         weighted += (n - at) % MODULUS * plain + MODULUS - inside % MODULUS;
     }

@@ -6,6 +6,10 @@
 
 #include "common/inline.cuh"
 
+extern "C" {
+#include "codec/huffman.h"
+}
+
 #include <stdint.h>
 
 enum {
@@ -77,22 +81,6 @@ template <unsigned THREADS> DEVICE void link_to_root(CodeRoom *room, unsigned n)
     }
 }
 
-/* Makes room for the symbols that were moved up to `limit`. One thread. */
-DEVICE void fit_limit(uint32_t *of_length, unsigned limit)
-{
-    uint32_t used = 0; /* in units of a code of length `limit` */
-    for (unsigned l = 1; l <= limit; l++)
-        used += of_length[l] << (limit - l);
-    for (; used > 1u << limit; used--) {
-        unsigned l = limit - 1;
-        while (of_length[l] == 0)
-            l--;
-        of_length[l]--;
-        of_length[l + 1] += 2;
-        of_length[limit]--;
-    }
-}
-
 /* Computes the lengths of the codes of n symbols: 0 for those of count 0, else 1 to `limit`. All
  * threads; they meet before and after. At least one symbol occurs. */
 template <unsigned THREADS>
@@ -142,7 +130,7 @@ DEVICE void code_lengths(CodeRoom *room, const uint32_t *counts, unsigned n, uns
                   2 * room->trees[depth - 1] - room->trees[depth]);
     __syncthreads(); /* symbols of each depth are counted */
     if (threadIdx.x == 0)
-        fit_limit(room->of_length, limit);
+        huffman_fit(room->of_length, limit);
     __syncthreads(); /* numbers of lengths are final */
     for (unsigned rank = threadIdx.x; rank < symbols; rank += THREADS) {
         unsigned length = limit; /* the rarest symbols get the longest codes */

@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_KERNELS_CODEC_DEFLATE_BLOCK_CUH
 #define IMGSTAT_KERNELS_CODEC_DEFLATE_BLOCK_CUH
 
+#include "codec/adler.cuh"
 #include "codec/code_lengths.cuh"
 #include "codec/deflate_pieces.h"
 #include "common/lane_table.cuh"
@@ -160,11 +161,6 @@ DEVICE uint64_t valid_bits(const Block &block, unsigned chunk)
     return at + CHUNK <= block.n ? ~0ull : at >= block.n ? 0 : (1ull << (block.n - at)) - 1;
 }
 
-DEVICE uint32_t word_of(const uint4 &v, int w)
-{
-    return w == 0 ? v.x : w == 1 ? v.y : w == 2 ? v.z : v.w;
-}
-
 /* ---- Runs ---- */
 
 /* A bit for each of 16 bytes that equals the one before. before: its last byte is before them. */
@@ -188,13 +184,8 @@ struct Sums {
 /* Adds 16 bytes, of which `left` and what is behind them are left. */
 DEVICE void sums_add(Sums *sums, const uint4 &v, unsigned left)
 {
-    unsigned plain = 0, inside = 0;
-#pragma unroll
-    for (int w = 0; w < 4; w++) {
-        const unsigned own = __dp4a(word_of(v, w), 0x01010101u, 0u);
-        plain += own;
-        inside += 4u * (unsigned)w * own + __dp4a(word_of(v, w), 0x03020100u, 0u);
-    }
+    unsigned inside;
+    const unsigned plain = byte_sums(v, &inside);
     sums->plain += plain;
     sums->weighted += (uint64_t)left * plain - inside;
 }

@@ -69,23 +69,6 @@ static void count_depths(uint32_t *parent, unsigned n, unsigned limit, uint32_t 
     }
 }
 
-/* Makes room for the leaves that were moved up to `limit`: as long as the codes do not fit, a leaf
- * of the greatest smaller length gets a sister, which comes from there. */
-static void fit_limit(uint32_t *of_length, unsigned limit)
-{
-    uint32_t used = 0; /* in units of a code of length `limit` */
-    for (unsigned l = 1; l <= limit; l++)
-        used += of_length[l] << (limit - l);
-    for (; used > 1u << limit; used--) {
-        unsigned l = limit - 1;
-        while (of_length[l] == 0)
-            l--;
-        of_length[l]--;
-        of_length[l + 1] += 2;
-        of_length[limit]--;
-    }
-}
-
 void huffman_lengths(const uint32_t *counts, unsigned n, unsigned limit, uint8_t *lengths)
 {
     uint32_t keys[HUFFMAN_SYMBOLS], weight[HUFFMAN_SYMBOLS];
@@ -105,7 +88,7 @@ void huffman_lengths(const uint32_t *counts, unsigned n, unsigned limit, uint8_t
         weight[i] = keys[i] >> SYMBOL_BITS;
     join_trees(weight, used);
     count_depths(weight, used, limit, of_length);
-    fit_limit(of_length, limit);
+    huffman_fit(of_length, limit);
     unsigned at = 0; /* the rarest symbols get the longest codes */
     for (unsigned l = limit; l >= 1; l--)
         for (uint32_t k = 0; k < of_length[l]; k++)
