@@ -22,7 +22,7 @@ BELOW = {
     "cpu": "base record transfer device",
     "measure": "base record transfer device codec",
     "transform": "base record transfer device codec measure",
-    "batch": "base record transfer device codec measure transform",
+    "batch": "base record transfer device codec measure transform decode",
     "decode": "base record transfer device codec",
 }
 KERNELS = "base codec record transfer device"  # of src/, for everything in kernels/

@@ -49,7 +49,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
         break;
     }
     if (device)
-        device->broken = IMGSTAT_ERR_DEVICE;
+        __atomic_store_n(&device->broken, (int)IMGSTAT_ERR_DEVICE, __ATOMIC_RELAXED);
     return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
                      cudaGetErrorString(status));
 }

@@ -4,12 +4,11 @@
 
 #include "base/thread_pool.h"
 #include "codec/codec.h"
+#include "decode/deflated_place.h"
 #include "device/device.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { PLACE_ALIGN = 256 };
 
 /* One file. */
 typedef struct DecodeFile {
@@ -114,33 +113,13 @@ static ImgstatResult prepare_files(ImgstatDecode *decode, ImgstatError *err)
 
 /* ---- Memory ---- */
 
-static size_t padded(size_t bytes, size_t to)
-{
-    return (bytes + to - 1) / to * to;
-}
-
-/* Returns a place for `bytes` bytes, and advances *at behind it. */
-static size_t place(size_t *at, size_t bytes)
-{
-    const size_t here = *at;
-    *at += padded(bytes, PLACE_ALIGN);
-    return here;
-}
-
 /* Places what the files need in one allocation behind *at, relative to its start. */
 static void place_files(ImgstatDecode *decode, size_t *at)
 {
     for (size_t i = 0; i < decode->n; i++) {
         DecodeFile *const f = &decode->file[i];
-        DeflatedRows *const rows = &f->rows;
-        if (!f->on_device)
-            continue;
-        rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
-        rows->row_pitch = padded(rows->row_bytes, 4);
-        if (rows->form != ROWS_PLAIN)
-            rows->rows = place(at, rows->row_pitch * rows->height);
-        if (rows->form == ROWS_COLORS)
-            rows->colors = place(at, sizeof *f->colors * DEFLATED_COLORS);
+        if (f->on_device)
+            deflated_place(&f->rows, at);
     }
 }
 
@@ -156,11 +135,9 @@ static ImgstatResult fill_rows(ImgstatDecode *decode, size_t staged_at, ImgstatE
             continue;
         if (f->colors)
             IMGSTAT_TRY(ops->upload(decode->device, decode->memory, (size_t)f->rows.colors,
-                                    f->colors, sizeof *f->colors * DEFLATED_COLORS, err));
+                                    f->colors, DEFLATED_COLOR_BYTES, err));
         f->rows.in = base + staged_at + f->staged_at + DEFLATED_ALIGN;
-        f->rows.filtered += base;
-        f->rows.rows += base;
-        f->rows.colors += base;
+        deflated_move(&f->rows, base);
         decode->rows[k++] = f->rows;
     }
     return IMGSTAT_OK;
