@@ -6,8 +6,8 @@
  * IMGSTAT_STAND_IN_FAULT, "1:3", that cuda:1 is lost in its third call that works ("1:0": when it
  * is opened), or several such faults with blanks between; IMGSTAT_STAND_IN_LOG names a file that
  * gets a line when a GPU is closed: its name, and the calls that worked. When the last one
- * is closed, all are as new. They decode images by zlib; IMGSTAT_STAND_IN_DOUBT is the part of them,
- * "3" for every third, that they doubt. */
+ * is closed, all are as new. They decode images by zlib; IMGSTAT_STAND_IN_DOUBT is the part of
+ * them, "3" for every third, that they doubt. */
 #include "codec/deflated_rows.h"
 #include "device/module.h"
 

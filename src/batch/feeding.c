@@ -27,7 +27,7 @@ struct Feeding {
     MeasureRun *run;
     Ring *ring;
     Seats seats;
-    bool always; /* IMGSTAT_DECODE=threads: the device decodes all that it can */
+    bool always;      /* IMGSTAT_DECODE=threads: the device decodes all that it can */
     ImgstatPage like; /* of a sample */
     unsigned parts;
     atomic_uint workers; /* that were opened; the first of them feed */
@@ -47,7 +47,8 @@ struct Feeding {
     double latency;       /* seconds from a full batch to its counts, about */
 };
 
-/* ---- Whether ---------------------------------------------------------------------------------- */
+/* ---- Whether ----------------------------------------------------------------------------------
+ */
 
 typedef struct Sampled {
     unsigned files, decodable;
@@ -117,7 +118,8 @@ static bool is_worthwhile(const MeasureRun *run, bool *always, ImgstatPage *like
     return *always || more || large;
 }
 
-/* ---- The device ------------------------------------------------------------------------------- */
+/* ---- The device -------------------------------------------------------------------------------
+ */
 
 /* Opens the device and prepares it. *shared stays NULL if the processor takes its place. */
 static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError *err)
@@ -151,6 +153,9 @@ static void *opener_main(void *context)
     ImgstatResult res = open_shared(f, &shared, &error);
     if (res != IMGSTAT_OK && shared && device_list_fail(&f->run->devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
+#ifdef IMGSTAT_TRACE_FEEDING
+    fprintf(stderr, "TRACE opened %.3f\n", measure_now());
+#endif
     pthread_mutex_lock(&f->lock);
     f->opened = true;
     f->result = res;
@@ -189,6 +194,9 @@ ImgstatResult feeding_create(MeasureRun *run, Feeding **out, ImgstatError *err)
     seats_init(&f->seats, run->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
+#ifdef IMGSTAT_TRACE_FEEDING
+    fprintf(stderr, "TRACE begin %.3f\n", measure_now());
+#endif
     f->started = pthread_create(&f->opener, NULL, opener_main, f) == 0;
     if (!f->started)
         (void)opener_main(f);
@@ -202,6 +210,10 @@ void feeding_destroy(Feeding *f)
         return;
     if (f->started)
         pthread_join(f->opener, NULL);
+#ifdef IMGSTAT_TRACE_FEEDING
+    fprintf(stderr, "TRACE end %.3f alone %llu %.3f latency %.3f\n", measure_now(),
+            (unsigned long long)f->alone_jobs, f->alone_seconds, f->latency);
+#endif
     shared_device_destroy(f->shared);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
@@ -229,7 +241,8 @@ static bool has_device(Feeding *f)
     return has;
 }
 
-/* ---- Workers ---------------------------------------------------------------------------------- */
+/* ---- Workers ----------------------------------------------------------------------------------
+ */
 
 ImgstatResult feeding_open_first(Feeding *f, MeasureWorker *worker, ImgstatError *err)
 {
@@ -279,7 +292,8 @@ static void work_alone(Feeding *f, MeasureWorker *worker, size_t job, Outcome *o
     pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- Batches ---------------------------------------------------------------------------------- */
+/* ---- Batches ----------------------------------------------------------------------------------
+ */
 
 /* A worker's jobs. */
 typedef struct Fed {
@@ -289,7 +303,7 @@ typedef struct Fed {
     Outcome *outcome;
     size_t job[BATCH_PAGES]; /* n of them are in the batch */
     size_t n;
-    size_t next; /* waits for the next batch, */
+    size_t next;  /* waits for the next batch, */
     bool carried; /* if there is one */
 } Fed;
 
@@ -374,6 +388,9 @@ static void feed(Fed *fed)
         seat_acquire(&f->seats, true);
     }
     const double seconds = measure_now() - start;
+#ifdef IMGSTAT_TRACE_FEEDING
+    fprintf(stderr, "TRACE batch %zu sent %.3f done %.3f\n", fed->n, start, start + seconds);
+#endif
     if (res != IMGSTAT_OK) {
         finish_failed(fed, res, &error);
         return;
@@ -396,8 +413,7 @@ void feeding_work(Feeding *f, MeasureWorker *worker, size_t job, Outcome *outcom
         work_alone(f, worker, job, outcome);
         return;
     }
-    Fed fed = {
-        .feeding = f, .worker = worker, .first = job, .outcome = outcome, .next = job};
+    Fed fed = {.feeding = f, .worker = worker, .first = job, .outcome = outcome, .next = job};
     seat_acquire(&f->seats, true);
     fed.carried = true;
     ImgstatResult res = IMGSTAT_OK;

@@ -146,8 +146,8 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
 {
     Run run = {.measure = {.batch = batch, .jobs = jobs, .into = into, .share = share}};
     MeasureRun *const measure = &run.measure;
-    IMGSTAT_TRY(
-        device_list_init(&measure->devices, batch->device, batch->fallen_back, batch->context, err));
+    IMGSTAT_TRY(device_list_init(&measure->devices, batch->device, batch->fallen_back,
+                                 batch->context, err));
     atomic_init(&measure->broken, false);
     pthread_mutex_init(&measure->lock, NULL);
     MeasureWorker first;
@@ -169,8 +169,9 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
     device_list_report(&measure->devices);
     device_list_release(&measure->devices);
     pthread_mutex_destroy(&measure->lock);
-    const ImgstatError *const why =
-        run.why.code != IMGSTAT_OK ? &run.why : atomic_load(&measure->broken) ? &measure->why : NULL;
+    const ImgstatError *const why = run.why.code != IMGSTAT_OK      ? &run.why
+                                    : atomic_load(&measure->broken) ? &measure->why
+                                                                    : NULL;
     if (res == IMGSTAT_OK && why) {
         if (err)
             *err = *why;

@@ -254,7 +254,6 @@ static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job,
     return !m.again;
 }
 
-
 /* ---- Workers ----------------------------------------------------------------------------------
  */
 

@@ -139,8 +139,8 @@ ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, 
                                  ImgstatError *err)
 {
     const DevMem none = {0, 0};
-    IMGSTAT_TRY(shared->device->ops->decode_async(shared->device, own_stream, NULL, 0, none, none,
-                                                  err));
+    IMGSTAT_TRY(
+        shared->device->ops->decode_async(shared->device, own_stream, NULL, 0, none, none, err));
     return page ? warm_measuring(shared, page, parts, err) : IMGSTAT_OK;
 }
 
@@ -324,8 +324,7 @@ ImgstatResult page_batch_add(PageBatch *batch, Decoder *decoder, PageAdded *adde
     if (!place_page(batch, page, padded(row, ROW_ALIGN), stream))
         return IMGSTAT_OK;
     page->page = *from;
-    IMGSTAT_TRY(
-        wrap(batch->shared, page->rows.pixels, page->rows.pitch, from, &page->image, err));
+    IMGSTAT_TRY(wrap(batch->shared, page->rows.pixels, page->rows.pitch, from, &page->image, err));
     batch->rows[batch->n++] = page->rows;
     *added = PAGE_ADDED;
     return IMGSTAT_OK;
@@ -366,8 +365,8 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
     const size_t n = batch->n, last = n - 1;
     for (size_t i = 0; i < n; i++)
         images[i] = batch->page[i].image;
-    const size_t bytes = record_at[last] + record_bytes(images[last].sample, images[last].channels,
-                                                        batch->parts);
+    const size_t bytes =
+        record_at[last] + record_bytes(images[last].sample, images[last].channels, batch->parts);
     IMGSTAT_TRY(ops->alloc(device, bytes, &counts, err));
     ImgstatResult res =
         measure_images(batch->shared, images, record_at, n, batch->parts, counts, err);

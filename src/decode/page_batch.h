@@ -12,8 +12,8 @@
 /* A device that the batches of several threads use, with the memory that its uploads come from. */
 typedef struct SharedDevice {
     Device *device;
-    pthread_mutex_t lock;     /* held in every call of the device but wait_async */
-    struct Staging *staging;  /* n_staging of them */
+    pthread_mutex_t lock;    /* held in every call of the device but wait_async */
+    struct Staging *staging; /* n_staging of them */
     unsigned n_staging;
 } SharedDevice;
 
