@@ -73,9 +73,20 @@ static bool open_page(const MeasureRun *run, const ImgstatJob *job, ImgstatFile 
     open.warn_context = &unusual;
     *file = NULL;
     return job_is_readable_again(job) && job_open(job, &open, NULL, file, NULL) == IMGSTAT_OK &&
-           imgstat_file_pages(*file) == 1 && (*file)->decoder->codec->deflated &&
+           imgstat_file_pages(*file) == 1 &&
            file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK && (*file)->n_chosen == 1 &&
            imgstat_file_page(*file, 0, &page, NULL) == IMGSTAT_OK && !unusual;
+}
+
+bool feeding_decodes(const Decoder *decoder)
+{
+    return decoder->codec->deflated && decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN &&
+           !page_is_masked(decoder);
+}
+
+bool feeding_is_worthwhile(double pages, double fed, double bytes)
+{
+    return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
 }
 
 static void sample_job(const MeasureRun *run, const ImgstatJob *job, Sampled *sum,
@@ -83,16 +94,13 @@ static void sample_job(const MeasureRun *run, const ImgstatJob *job, Sampled *su
 {
     ImgstatFile *file;
     sum->files++;
-    if (open_page(run, job, &file)) {
-        const Decoder *const decoder = file->decoder;
-        const ImgstatPage *const page = &decoder->page;
-        if (decoder->mode != DECODE_PLAIN && !page_is_masked(decoder)) {
-            sum->decodable++;
-            sum->bytes += (uint64_t)page->width * page->height * page->channels *
-                          imgstat_sample_bytes(page->sample);
-            sum->threads = decoder->mode == DECODE_THREADS;
-            *like = *page;
-        }
+    if (open_page(run, job, &file) && feeding_decodes(file->decoder)) {
+        const ImgstatPage *const page = &file->decoder->page;
+        sum->decodable++;
+        sum->bytes += (uint64_t)page->width * page->height * page->channels *
+                      imgstat_sample_bytes(page->sample);
+        sum->threads = file->decoder->mode == DECODE_THREADS;
+        *like = *page;
     }
     imgstat_file_close(file);
 }
@@ -110,12 +118,13 @@ static bool is_worthwhile(const MeasureRun *run, bool *always, ImgstatPage *like
         return false;
     for (size_t i = 0; i < looked_at; i++)
         sample_job(run, job_queue_at(run->jobs, i * n / looked_at), &sum, like);
-    if (sum.decodable == 0 || 2 * sum.decodable < sum.files)
+    if (sum.decodable == 0)
         return false;
+    const double stands_for = more ? LEAST_BYTES : (double)n / (double)looked_at;
     *always = sum.threads;
     *each = (double)sum.bytes / sum.decodable;
-    const bool large = n >= LEAST_FILES && *each * (double)n >= LEAST_BYTES;
-    return *always || more || large;
+    return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
+                                            stands_for * (double)sum.bytes);
 }
 
 /* ---- The device -------------------------------------------------------------------------------

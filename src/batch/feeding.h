@@ -9,6 +9,12 @@
 
 typedef struct Feeding Feeding;
 
+/* Whether a device may decode the page that is selected: it may refuse or doubt it. */
+bool feeding_decodes(const Decoder *decoder);
+
+/* Whether a device is of use for so many pages, of which it decodes `fed`, with so many bytes. */
+bool feeding_is_worthwhile(double pages, double fed, double bytes);
+
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as
  * a device decodes, or the batch has several devices or none: then workers open devices. */
 ImgstatResult feeding_create(MeasureRun *run, Feeding **out, ImgstatError *err);
