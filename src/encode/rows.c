@@ -51,7 +51,7 @@ static size_t piece_room(const PngRows *rows, size_t piece_rows)
 static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
 {
     const unsigned block = deflate_pieces_block(DEFLATE_RUNS);
-    Needs needs = {.n_images = n};
+    Needs needs = {.pieces = 0};
     size_t rows_there = 0;
     for (const RowImage *image = images; image < images + n; image++) {
         if (image->result != IMGSTAT_OK)
