@@ -8,9 +8,9 @@
 
 /* What images take. */
 typedef struct Needs {
-    size_t n_there;           /* images that the device makes */
-    size_t pieces;            /* of all images */
-    size_t here, there;       /* bytes of lists and results, and of all that the device has */
+    size_t n_there;     /* images that the device makes */
+    size_t pieces;      /* of all images */
+    size_t here, there; /* bytes of lists and results, and of all that the device has */
     size_t pieces_at, list_bytes, results_at, scratch_at, rows_at; /* places in these */
     size_t pieces_there;
     uint64_t blocks_there;
