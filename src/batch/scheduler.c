@@ -7,7 +7,6 @@
 #include "transform/group_transfer.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* What became of one job. */
 typedef struct Outcome {
@@ -17,13 +16,6 @@ typedef struct Outcome {
     size_t warnings_bytes;
     MappedPages mapped;
 } Outcome;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 bool jobs_cancelled(void *context)
 {
@@ -386,7 +378,7 @@ static void work(void *context, void *own, size_t index, void *result)
     Jobs *const jobs = context;
     TransformWorker *const worker = own;
     Outcome *const outcome = result;
-    const double start = now();
+    const double start = job_clock();
     outcome->done.job = index;
     if (!worker->device)
         outcome->done.result = jobs_take_unopened(jobs, &outcome->error);
@@ -395,7 +387,7 @@ static void work(void *context, void *own, size_t index, void *result)
     (void)!error_add_file(&outcome->error, outcome->done.result, jobs->job[index].input);
     if (outcome->done.result == IMGSTAT_OK)
         outcome->done.result = run_with_fallback(jobs, worker, index, outcome);
-    outcome->done.seconds = now() - start;
+    outcome->done.seconds = job_clock() - start;
 }
 
 /* The job that is reported next may need the memory. */

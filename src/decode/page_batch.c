@@ -49,7 +49,7 @@ struct PageBatch {
 
 /* ---- The device ---- */
 
-ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevice **out,
+ImgstatResult shared_device_create(Device *device, unsigned staging, bool owned, SharedDevice **out,
                                    ImgstatError *err)
 {
     SharedDevice *const shared = calloc(1, sizeof *shared);
@@ -58,9 +58,12 @@ ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevic
     if (!shared || !all) {
         free(shared);
         free(all);
+        if (owned)
+            imgstat_device_close(device);
         return error_memory(err, staging * sizeof *all, "a device");
     }
-    *shared = (SharedDevice){.device = device, .staging = all, .n_staging = staging};
+    *shared =
+        (SharedDevice){.device = device, .staging = all, .n_staging = staging, .owned = owned};
     pthread_mutex_init(&shared->lock, NULL);
     *out = shared;
     return IMGSTAT_OK;
@@ -74,7 +77,8 @@ void shared_device_destroy(SharedDevice *shared)
     for (unsigned i = 0; i < shared->n_staging; i++)
         if (shared->staging[i].memory)
             device->ops->host_release(device, shared->staging[i].memory);
-    imgstat_device_close(device);
+    if (shared->owned)
+        imgstat_device_close(device);
     pthread_mutex_destroy(&shared->lock);
     free(shared->staging);
     free(shared);
@@ -353,6 +357,14 @@ static ImgstatResult place_records(PageBatch *batch, size_t *record_at, ImgstatE
     return IMGSTAT_OK;
 }
 
+/* The lock is held. */
+static ImgstatResult read_checks(PageBatch *batch, ImgstatError *err)
+{
+    Device *const device = batch->shared->device;
+    return device->ops->download(device, batch->check, batch->checks_there, 0,
+                                 batch->n * sizeof *batch->check, err);
+}
+
 /* Counts pages that are decoded. The lock is held. */
 static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
 {
@@ -373,8 +385,7 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
     if (res == IMGSTAT_OK)
         res = ops->download(device, batch->counts, counts, 0, bytes, err);
     if (res == IMGSTAT_OK)
-        res = ops->download(device, batch->check, batch->checks_there, 0, n * sizeof *batch->check,
-                            err);
+        res = read_checks(batch, err);
     ops->release(device, &counts);
     return res;
 }
@@ -393,6 +404,16 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
     return res;
 }
 
+ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
+{
+    Device *const device = batch->shared->device;
+    IMGSTAT_TRY(device->ops->wait_async(device, own_stream, err));
+    pthread_mutex_lock(&batch->shared->lock);
+    const ImgstatResult res = read_checks(batch, err);
+    pthread_mutex_unlock(&batch->shared->lock);
+    return res;
+}
+
 ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *err)
 {
     Device *const device = batch->shared->device;
@@ -404,16 +425,21 @@ ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *e
     return res;
 }
 
+const ImagePro *page_batch_image(const PageBatch *batch, size_t i, const ImgstatPage *page)
+{
+    const BatchPage *const from = &batch->page[i];
+    return batch->check[i].doubt || !page_has_shape(page, &from->page) ? NULL : &from->image;
+}
+
 ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatPage *page,
                                 BufferCache *cache, Record **out, ImgstatError *err)
 {
-    const BatchPage *const from = &batch->page[i];
-    const ImagePro *const image = &from->image;
+    const ImagePro *const image = page_batch_image(batch, i, page);
     *out = NULL;
-    if (batch->check[i].doubt || !page_has_shape(page, &from->page))
+    if (!image)
         return IMGSTAT_OK;
     IMGSTAT_TRY(record_create(cache, image->sample, image->channels, batch->parts, out, err));
-    memcpy((*out)->tally, batch->counts + from->record_at,
+    memcpy((*out)->tally, batch->counts + batch->page[i].record_at,
            record_bytes(image->sample, image->channels, batch->parts));
     record_finalize(*out, image->has_nodata, image->nodata_key);
     return IMGSTAT_OK;
