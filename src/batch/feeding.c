@@ -13,7 +13,7 @@
 
 /* One stream keeps a warp busy at 45 MB/s. 1,024 streams fill a large GPU and leave room for the
  * kernels that unfilter and count. */
-enum { FEEDERS = 16 };
+enum { FEEDERS = 12 };
 
 /* A batch takes about 0.2 s after 0.3 s for the device: fewer files are done before. */
 enum { LEAST_FILES = 32, LEAST_BYTES = 256 << 20 };

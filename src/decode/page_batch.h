@@ -33,7 +33,7 @@ void shared_device_destroy(SharedDevice *shared);
 
 typedef struct PageBatch PageBatch;
 
-enum { BATCH_PAGES = 64 }; /* most pages of a batch */
+enum { BATCH_PAGES = 96 }; /* most pages of a batch */
 
 /* bytes: of device memory, for compressed bytes, filtered rows and pixels. */
 ImgstatResult page_batch_create(SharedDevice *shared, size_t bytes, PageBatch **out,
