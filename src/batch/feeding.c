@@ -25,7 +25,7 @@ enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
 
 struct Feeding {
     FedJobs jobs;
-    Ring *ring;
+    Ring *own_ring, **ring; /* where the batch has its ring */
     Seats seats;
     bool always;         /* IMGSTAT_DECODE=threads: the device decodes all that it can */
     ImgstatPage like;    /* of a sample */
@@ -245,19 +245,6 @@ void feeding_open_worker(Feeding *f, Feeder *feeder, bool first)
         (void)(feeding_opened(f, NULL) == IMGSTAT_OK);
 }
 
-ImgstatResult feeding_use_device(Feeder *feeder, Device *device, ImgstatError *err)
-{
-    return shared_device_create(device, 1, false, &feeder->shared, err);
-}
-
-void feeding_close_worker(const Feeding *f, Feeder *feeder)
-{
-    page_batch_destroy(feeder->pages);
-    if (f->jobs.alone)
-        shared_device_destroy(feeder->shared);
-    *feeder = (Feeder){0};
-}
-
 bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
 {
     if (!feeder->feeds || f->always)
@@ -273,7 +260,12 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
 
 static void work_alone(Feeding *f, const Feeder *feeder, void *worker, size_t job, void *outcome)
 {
-    seat_acquire(&f->seats, feeder->feeds);
+    if (f->jobs.idle && !seat_try(&f->seats, feeder->feeds)) {
+        f->jobs.idle(f->jobs.context, worker);
+        seat_acquire(&f->seats, feeder->feeds);
+    } else if (!f->jobs.idle) {
+        seat_acquire(&f->seats, feeder->feeds);
+    }
     const double seconds = f->jobs.work(f->jobs.context, worker, job, NULL, outcome);
     seat_release(&f->seats);
     pthread_mutex_lock(&f->lock);
@@ -310,7 +302,7 @@ static void finish(Fed *fed, size_t job, const FedPage *page, const ImgstatError
     else
         (void)f->jobs.work(f->jobs.context, fed->worker, job, page, outcome);
     if (job != fed->first)
-        in_order_done(f->ring, job, outcome);
+        in_order_done(*f->ring, job, outcome);
 }
 
 static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatError *err)
@@ -339,7 +331,7 @@ static ImgstatResult fill(Fed *fed, ImgstatError *err)
             fed->job[fed->n++] = fed->next;
         else
             finish(fed, fed->next, NULL, NULL);
-        fed->carried = in_order_more(f->ring, fed->worker, &fed->next);
+        fed->carried = in_order_more(*f->ring, fed->worker, &fed->next);
     } while (fed->carried);
     return IMGSTAT_OK;
 }
@@ -373,6 +365,8 @@ static void feed(Fed *fed)
     if (res == IMGSTAT_OK)
         res = page_batch_send(fed->feeder->pages, &error);
     if (res == IMGSTAT_OK && fed->n > 0) {
+        if (f->jobs.idle)
+            f->jobs.idle(f->jobs.context, fed->worker);
         seat_release(&f->seats);
         res = f->jobs.counts ? page_batch_count(fed->feeder->pages, f->jobs.parts, &error)
                              : page_batch_wait(fed->feeder->pages, &error);
@@ -389,7 +383,7 @@ static void feed(Fed *fed)
     for (size_t i = 0; i < fed->n; i++) {
         const FedPage page = {
             .batch = fed->feeder->pages, .number = i, .seconds = seconds / (double)fed->n};
-        finish(fed, fed->job[i], &page, NULL);
+        finish(fed, fed->job[i], fed->feeder->pages ? &page : NULL, NULL);
     }
     pthread_mutex_lock(&f->lock);
     if (fed->n > 0)
@@ -442,6 +436,7 @@ void feeding_order(Feeding *f, InOrder *order, size_t ahead)
 {
     const unsigned feeders = order->n < FEEDERS ? (unsigned)order->n : FEEDERS;
     order->workers = f->always ? feeders : f->jobs.share.workers + feeders;
-    order->ring = &f->ring;
+    f->ring = order->ring ? order->ring : &f->own_ring;
+    order->ring = f->ring;
     order->ahead = ahead;
 }

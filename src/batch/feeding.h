@@ -11,13 +11,6 @@
 
 typedef struct Feeding Feeding;
 
-/* What a worker has of a device. */
-typedef struct Feeder {
-    bool feeds;
-    SharedDevice *shared;
-    PageBatch *pages; /* NULL: it has none yet */
-} Feeder;
-
 /* A batch that has its files decoded by a device. */
 typedef struct FedJobs {
     void *context;
@@ -26,7 +19,7 @@ typedef struct FedJobs {
     size_t n;  /* jobs, as far as is known, */
     bool more; /* and there may be others */
     size_t outcome_bytes;
-    bool alone;     /* every feeder has a device of its own, for what follows */
+    bool alone;     /* every feeder has a device of its own, which also does what follows */
     bool counts;    /* the device counts the pages as well, */
     unsigned parts; /* into records with these parts */
     /* Opens the file of a job for reading it once more later, and selects its first page. False: it
@@ -34,6 +27,8 @@ typedef struct FedJobs {
     bool (*open)(void *context, size_t job, bool *unusual, ImgstatFile **file);
     /* Does a job. page: NULL, or its only page. Returns the seconds that it took. */
     double (*work)(void *context, void *worker, size_t job, const FedPage *page, void *outcome);
+    /* NULL, or called before a worker waits for others. */
+    void (*idle)(void *context, void *worker);
     /* Reports a job whose device has failed. */
     void (*fail)(void *context, void *worker, size_t job, const ImgstatError *why, void *outcome);
 } FedJobs;
@@ -56,12 +51,6 @@ void feeding_order(Feeding *feeding, InOrder *order, size_t ahead);
 
 /* Decides whether a worker feeds. first: that of the first thread. Others wait for the device. */
 void feeding_open_worker(Feeding *feeding, Feeder *feeder, bool first);
-
-/* Gives a worker that feeds a device of its own, which outlives the feeder. */
-ImgstatResult feeding_use_device(Feeder *feeder, Device *device, ImgstatError *err);
-
-/* Releases what a worker has of the device. */
-void feeding_close_worker(const Feeding *feeding, Feeder *feeder);
 
 /* Whether a worker takes one of so many jobs that are left. */
 bool feeding_takes(Feeding *feeding, const Feeder *feeder, size_t left);

@@ -444,3 +444,17 @@ ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatP
     record_finalize(*out, image->has_nodata, image->nodata_key);
     return IMGSTAT_OK;
 }
+
+ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err)
+{
+    IMGSTAT_TRY(shared_device_create(device, 1, false, &feeder->own, err));
+    feeder->shared = feeder->own;
+    return IMGSTAT_OK;
+}
+
+void feeder_release(Feeder *feeder)
+{
+    page_batch_destroy(feeder->pages);
+    shared_device_destroy(feeder->own);
+    *feeder = (Feeder){0};
+}

@@ -71,6 +71,20 @@ ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatP
 /* Returns the pixels of the page that was added as number i; NULL as above. */
 const ImagePro *page_batch_image(const PageBatch *batch, size_t i, const ImgstatPage *page);
 
+/* What a worker has of a device that decodes. */
+typedef struct Feeder {
+    bool feeds;
+    SharedDevice *shared; /* of others as well, */
+    SharedDevice *own;    /* or its own: released with the feeder, before the device is closed */
+    PageBatch *pages;     /* NULL: it has none yet */
+} Feeder;
+
+/* Gives a worker that feeds a device of its own. */
+ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err);
+
+/* Releases what a worker has of the device. */
+void feeder_release(Feeder *feeder);
+
 /* A page of a batch, that a device has decoded or doubts. */
 typedef struct FedPage {
     const PageBatch *batch;
