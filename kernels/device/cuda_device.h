@@ -322,8 +322,8 @@ ImgstatResult cuda_clahe_read(Device *device, ClahePage *page, const ImagePro *b
 ImgstatResult cuda_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
 ImgstatResult cuda_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                ImagePro *to, ImgstatError *err);
-ImgstatResult cuda_decode_async(Device *device, void *stream, const struct DeflatedRows *images,
-                                size_t n, DevMem there, DevMem checks, ImgstatError *err);
+ImgstatResult cuda_decode_async(Device *device, void *stream, const struct DecodeWork *work,
+                                DevMem there, DevMem checks, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 /* Adds every channel of n images to a record each. */

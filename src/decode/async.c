@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "codec/codec.h"
+#include "codec/decode_work.h"
 #include "device/device.h"
 
 #include <stdlib.h>
@@ -18,8 +19,10 @@ typedef struct DecodeFile {
     ImgstatError error; /* its code is not IMGSTAT_OK: the file cannot be read */
     bool unusual;       /* a warning was given */
     bool on_device;
-    DeflatedRows rows;    /* on_device */
+    DeflatedRows rows;    /* on_device, if there are no tiles */
     uint8_t (*colors)[4]; /* with ROWS_COLORS */
+    TiledPage tiled;      /* on_device, if there are */
+    CodedTile *tiles;     /* malloc's */
     size_t staged_at;     /* room for the compressed pixels among those of all files */
     ImagePro image;
 } DecodeFile;
@@ -27,12 +30,13 @@ typedef struct DecodeFile {
 struct ImgstatDecode {
     Device *device;
     ImgstatOpen how;
-    size_t n, n_on_device;
+    size_t n;
     DecodeFile *file;
     uint8_t *staged; /* compressed pixels, until they are on the device */
     size_t staged_bytes;
-    DeflatedRows *rows; /* host_alloc: of the files that the device decodes, in order */
-    DevMem memory, rows_there, checks;
+    void *list;      /* host_alloc: of work */
+    DecodeWork work; /* of the files that the device decodes, in order */
+    DevMem memory, list_there, checks;
     bool enqueued;
 };
 
@@ -87,11 +91,14 @@ static void prepare_file(void *context, size_t task, unsigned thread)
     if (open_page(f, &how, &file, &f->page, &f->error) != IMGSTAT_OK)
         return;
     Decoder *const decoder = file->decoder;
+    const Codec *const codec = decoder->codec;
+    uint8_t *const to = decode->staged + f->staged_at;
     f->page.axis_name = NULL; /* the file's */
-    f->on_device = decode->staged && decoder->codec->deflated &&
-                   decoder->codec->deflated(decoder, decode->staged + f->staged_at, f->from.n_bytes,
-                                            &f->rows, colors) &&
-                   !f->unusual;
+    if (decode->staged && codec->deflated)
+        f->on_device = codec->deflated(decoder, to, f->from.n_bytes, &f->rows, colors);
+    else if (decode->staged && codec->coded_tiles)
+        f->on_device = codec->coded_tiles(decoder, to, f->from.n_bytes, &f->tiled, &f->tiles);
+    f->on_device = f->on_device && !f->unusual;
     if (f->on_device && f->rows.form == ROWS_COLORS) {
         f->colors = malloc(sizeof colors);
         f->on_device = f->colors != NULL;
@@ -127,70 +134,121 @@ static size_t place(size_t *at, size_t bytes)
     return here;
 }
 
+static void place_rows(DecodeFile *f, size_t *at)
+{
+    DeflatedRows *const rows = &f->rows;
+    rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
+    rows->row_pitch = padded(rows->row_bytes, 4);
+    if (rows->form != ROWS_PLAIN)
+        rows->rows = place(at, rows->row_pitch * rows->height);
+    if (rows->form == ROWS_COLORS)
+        rows->colors = place(at, sizeof *f->colors * DEFLATED_COLORS);
+}
+
+static void place_tiles(DecodeFile *f, size_t *at)
+{
+    size_t bytes = 0;
+    for (uint32_t t = 0; t < f->tiled.n_tiles && f->tiled.coding != TILE_PLAIN; t++) {
+        f->tiles[t].out = *at + bytes;
+        bytes += padded(f->tiles[t].n_out, TILE_ALIGN);
+    }
+    (void)place(at, bytes);
+}
+
 /* Places what the files need in one allocation behind *at, relative to its start. */
 static void place_files(ImgstatDecode *decode, size_t *at)
 {
     for (size_t i = 0; i < decode->n; i++) {
         DecodeFile *const f = &decode->file[i];
-        DeflatedRows *const rows = &f->rows;
-        if (!f->on_device)
-            continue;
-        rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
-        rows->row_pitch = padded(rows->row_bytes, 4);
-        if (rows->form != ROWS_PLAIN)
-            rows->rows = place(at, rows->row_pitch * rows->height);
-        if (rows->form == ROWS_COLORS)
-            rows->colors = place(at, sizeof *f->colors * DEFLATED_COLORS);
+        if (f->on_device && f->tiles)
+            place_tiles(f, at);
+        else if (f->on_device)
+            place_rows(f, at);
     }
 }
 
-/* Makes addresses of places, and uploads colours. */
-static ImgstatResult fill_rows(ImgstatDecode *decode, size_t staged_at, ImgstatError *err)
+/* Makes addresses of places, and uploads colours. staged: address of the file's. */
+static ImgstatResult list_rows(ImgstatDecode *decode, const DecodeFile *f, uint64_t staged,
+                               DeflatedRows *out, ImgstatError *err)
 {
     const DeviceOps *const ops = decode->device->ops;
     const uint64_t base = decode->memory.address;
-    size_t k = 0;
+    if (f->colors)
+        IMGSTAT_TRY(ops->upload(decode->device, decode->memory, (size_t)f->rows.colors, f->colors,
+                                sizeof *f->colors * DEFLATED_COLORS, err));
+    *out = f->rows;
+    out->in = staged + DEFLATED_ALIGN;
+    out->filtered += base;
+    out->rows += base;
+    out->colors += base;
+    return IMGSTAT_OK;
+}
+
+static void list_tiles(const ImgstatDecode *decode, const DecodeFile *f, uint64_t staged,
+                       uint32_t page, CodedTile *out)
+{
+    for (uint32_t t = 0; t < f->tiled.n_tiles; t++) {
+        out[t] = f->tiles[t];
+        out[t].page = page;
+        out[t].in += staged;
+        out[t].out =
+            f->tiled.coding == TILE_PLAIN ? out[t].in : out[t].out + decode->memory.address;
+    }
+}
+
+static ImgstatResult list_work(ImgstatDecode *decode, size_t staged_at, ImgstatError *err)
+{
+    DecodeWork *const work = &decode->work;
+    const uint64_t staged = decode->memory.address + staged_at;
+    size_t rows = 0, pages = 0, tiles = 0;
     for (size_t i = 0; i < decode->n; i++) {
-        DecodeFile *const f = &decode->file[i];
-        if (!f->on_device)
-            continue;
-        if (f->colors)
-            IMGSTAT_TRY(ops->upload(decode->device, decode->memory, (size_t)f->rows.colors,
-                                    f->colors, sizeof *f->colors * DEFLATED_COLORS, err));
-        f->rows.in = base + staged_at + f->staged_at + DEFLATED_ALIGN;
-        f->rows.filtered += base;
-        f->rows.rows += base;
-        f->rows.colors += base;
-        decode->rows[k++] = f->rows;
+        const DecodeFile *const f = &decode->file[i];
+        if (f->on_device && f->tiles) {
+            list_tiles(decode, f, staged + f->staged_at, (uint32_t)pages, work->tiles + tiles);
+            work->pages[pages++] = f->tiled;
+            tiles += f->tiled.n_tiles;
+        } else if (f->on_device) {
+            IMGSTAT_TRY(list_rows(decode, f, staged + f->staged_at, &work->rows[rows++], err));
+        }
     }
     return IMGSTAT_OK;
+}
+
+static size_t n_images(const DecodeWork *work)
+{
+    return work->n_rows + work->n_pages;
 }
 
 static ImgstatResult allocate(ImgstatDecode *decode, ImgstatError *err)
 {
     Device *const device = decode->device;
     const DeviceOps *const ops = device->ops;
-    for (size_t i = 0; i < decode->n; i++)
-        decode->n_on_device += decode->file[i].on_device;
-    const size_t n = decode->n_on_device;
+    DecodeWork *const work = &decode->work;
+    for (size_t i = 0; i < decode->n; i++) {
+        const DecodeFile *const f = &decode->file[i];
+        work->n_rows += f->on_device && !f->tiles;
+        work->n_pages += f->on_device && f->tiles;
+        work->n_tiles += f->on_device && f->tiles ? f->tiled.n_tiles : 0;
+    }
+    const size_t n = n_images(work);
     if (n == 0)
         return IMGSTAT_OK;
     size_t bytes = 0;
-    const size_t rows_at = place(&bytes, n * sizeof(DeflatedRows));
+    const size_t list_bytes = decode_work_bytes(work), list_at = place(&bytes, list_bytes);
     const size_t checks_at = place(&bytes, n * sizeof(DeflatedCheck));
     const size_t staged_at = place(&bytes, decode->staged_bytes);
     place_files(decode, &bytes);
-    void *rows = NULL;
-    IMGSTAT_TRY(ops->host_alloc(device, n * sizeof(DeflatedRows), &rows, err));
-    decode->rows = rows;
+    IMGSTAT_TRY(ops->host_alloc(device, list_bytes, &decode->list, err));
+    *work = decode_work_at(work, decode->list);
     IMGSTAT_TRY(ops->alloc(device, bytes, &decode->memory, err));
-    decode->rows_there = (DevMem){decode->memory.address + rows_at, n * sizeof(DeflatedRows)};
+    decode->list_there = (DevMem){decode->memory.address + list_at, list_bytes};
     decode->checks = (DevMem){decode->memory.address + checks_at, n * sizeof(DeflatedCheck)};
-    IMGSTAT_TRY(fill_rows(decode, staged_at, err));
+    IMGSTAT_TRY(list_work(decode, staged_at, err));
     IMGSTAT_TRY(
         ops->upload(device, decode->memory, staged_at, decode->staged, decode->staged_bytes, err));
+    const DecodeWork nothing = {0};
     const DevMem none = {0, 0};
-    IMGSTAT_TRY(ops->decode_async(device, NULL, NULL, 0, none, none, err));
+    IMGSTAT_TRY(ops->decode_async(device, NULL, &nothing, none, none, err));
     return ops->wait(device, err); /* before another stream uses it */
 }
 
@@ -199,11 +257,13 @@ void imgstat_decode_destroy(ImgstatDecode *decode)
     if (!decode)
         return;
     const DeviceOps *const ops = decode->device->ops;
-    for (size_t i = 0; decode->file && i < decode->n; i++)
+    for (size_t i = 0; decode->file && i < decode->n; i++) {
         free(decode->file[i].colors);
+        free(decode->file[i].tiles);
+    }
     ops->release(decode->device, &decode->memory);
-    if (decode->rows)
-        ops->host_release(decode->device, decode->rows);
+    if (decode->list)
+        ops->host_release(decode->device, decode->list);
     free(decode->staged);
     free(decode->file);
     free(decode);
@@ -330,7 +390,7 @@ ImgstatResult imgstat_decode_async(ImgstatDecode *decode, const ImagePro *images
     const DeviceOps *const ops = decode->device->ops;
     if (decode->enqueued)
         return error_set(err, IMGSTAT_ERR_ARG, "these files have been enqueued before");
-    size_t k = 0;
+    size_t rows = 0, pages = 0;
     for (size_t i = 0; i < decode->n; i++) {
         DecodeFile *const f = &decode->file[i];
         if (f->error.code != IMGSTAT_OK)
@@ -340,22 +400,25 @@ ImgstatResult imgstat_decode_async(ImgstatDecode *decode, const ImagePro *images
             return error_file(err, IMGSTAT_ERR_ARG, f->from.name,
                               "its image is of another shape, or in memory of another device");
         f->image = images[i];
-        if (!f->on_device)
-            continue;
-        decode->rows[k].pixels = images[i].device.address;
-        decode->rows[k++].pitch = images[i].pitch;
+        if (f->on_device && f->tiles) {
+            decode->work.pages[pages].pixels = images[i].device.address;
+            decode->work.pages[pages++].pitch = images[i].pitch;
+        } else if (f->on_device) {
+            decode->work.rows[rows].pixels = images[i].device.address;
+            decode->work.rows[rows++].pitch = images[i].pitch;
+        }
     }
     decode->enqueued = true;
-    if (k == 0)
+    if (rows + pages == 0)
         return IMGSTAT_OK;
-    return ops->decode_async(decode->device, stream, decode->rows, k, decode->rows_there,
+    return ops->decode_async(decode->device, stream, &decode->work, decode->list_there,
                              decode->checks, err);
 }
 
 /* Clears on_device of files whose pixels the device doubts. */
 static ImgstatResult read_checks(ImgstatDecode *decode, void *stream, ImgstatError *err)
 {
-    const size_t n = decode->n_on_device;
+    const size_t n = n_images(&decode->work);
     const DeviceOps *const ops = decode->device->ops;
     if (n == 0)
         return ops->wait_async(decode->device, stream, err);
@@ -365,10 +428,12 @@ static ImgstatResult read_checks(ImgstatDecode *decode, void *stream, ImgstatErr
     ImgstatResult res = ops->wait_async(decode->device, stream, err);
     if (res == IMGSTAT_OK)
         res = ops->download(decode->device, checks, decode->checks, 0, n * sizeof *checks, err);
-    size_t k = 0;
-    for (size_t i = 0; i < decode->n && res == IMGSTAT_OK; i++)
-        if (decode->file[i].on_device)
-            decode->file[i].on_device = checks[k++].doubt == 0;
+    size_t rows = 0, pages = decode->work.n_rows;
+    for (size_t i = 0; i < decode->n && res == IMGSTAT_OK; i++) {
+        DecodeFile *const f = &decode->file[i];
+        if (f->on_device)
+            f->on_device = checks[f->tiles ? pages++ : rows++].doubt == 0;
+    }
     free(checks);
     return res;
 }

@@ -213,6 +213,11 @@ const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t ro
 /* Returns whether data of a compression may end early without an error of libtiff. */
 bool tiff_ends_silently(uint16_t compression);
 
+/* ---- tiff/coded_tiles.c ---- */
+
+/* Codec.coded_tiles */
+bool tiff_coded_tiles(Decoder *base, uint8_t *to, size_t room, TiledPage *out, CodedTile **tiles);
+
 /* ---- tiff/damaged.c ---- */
 
 /* After libtiff failed on a tile: makes the error, or, where damage is to be salvaged, reads what

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_decode.cu: PNG files decoded to device memory against the decoders of the processor: the
- * same pixels, the same errors: generated files of every kind, damaged ones, and those of the
- * corpus. */
+/* test_decode.cu: PNG and TIFF files decoded to device memory against the decoders of the
+ * processor: the same pixels, the same errors: generated files of every kind, damaged ones, and
+ * those of the corpus. */
 #include "imgstat_async.h"
 #include "png_files.h"
+#include "tiff_files.h"
 
 #include <cuda_runtime.h>
 #include <ftw.h>
@@ -234,10 +235,52 @@ static void check_damaged_streams(size_t n)
     check(files);
 }
 
+static Named tiff_named(TiffBytes *file, const char *kind)
+{
+    const TiffSpec &spec = *file->spec;
+    char name[256];
+    snprintf(name, sizeof name,
+             "%s TIFF %ux%u, %u samples of %u bits, format %u, compression %u, predictor %u, tiles "
+             "%ux%u%s%s",
+             kind, spec.width, spec.height, spec.samples, spec.bits, spec.format, spec.compression,
+             spec.predictor, spec.tile_width, spec.tile_height, spec.planar ? ", planes" : "",
+             spec.big_endian ? ", big-endian" : "");
+    const Named named = {name, Bytes(file->at, file->at + file->n)};
+    free(file->at);
+    return named;
+}
+
+static void check_tiff(size_t n)
+{
+    enum { BATCH = 500 };
+    std::vector<Named> files;
+    for (size_t i = 0; i < n; i++) {
+        const TiffSpec spec = tiff_spec(&test.state);
+        TiffBytes file;
+        tiff_file(&spec, &test.state, &file);
+        if (i % 5 == 4)
+            (void)stream_damage(file.at + file.data, file.data_end - file.data, &test.state);
+        if (i % 40 == 39)
+            file.n = stream_damage(file.at, file.n, &test.state);
+        files.push_back(tiff_named(&file, i % 5 == 4 ? "damaged" : "generated"));
+        if (files.size() >= BATCH || i + 1 == n) {
+            check(files);
+            files.clear();
+        }
+    }
+}
+
+static bool ends_with(const std::string &name, const char *end)
+{
+    const size_t n = strlen(end);
+    return name.size() > n && name.compare(name.size() - n, n, end) == 0;
+}
+
 static int find(const char *path, const struct stat *, int kind, struct FTW *)
 {
     const std::string name(path);
-    if (kind == FTW_F && name.size() > 4 && name.compare(name.size() - 4, 4, ".png") == 0)
+    if (kind == FTW_F &&
+        (ends_with(name, ".png") || ends_with(name, ".tif") || ends_with(name, ".tiff")))
         test.found.push_back(name);
     return 0;
 }
@@ -280,7 +323,11 @@ int main(void)
     printf("generated: %zu files, %zu by the device, %zu failed as they should\n", test.files,
            test.on_device, test.failed);
     check_damaged_streams(is_run(1, 2) ? 3000 : 100);
-    const size_t before = test.files, by_device = test.on_device;
+    size_t before = test.files, by_device = test.on_device;
+    check_tiff(is_run(1, 2) ? 20000 : 400);
+    printf("TIFF: %zu files, %zu by the device\n", test.files - before, test.on_device - by_device);
+    before = test.files;
+    by_device = test.on_device;
     check_corpus(getenv("IMGSTAT_CORPUS"));
     printf("corpus: %zu files, %zu by the device\n", test.files - before,
            test.on_device - by_device);

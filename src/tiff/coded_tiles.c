@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* coded_tiles.c: the strips or tiles of a page as they are in the file, for devices that decode
+ * them. */
+#include "base/compiler.h"
+#include "base/sample.h"
+#include "codec/inflate.h"
+#include "tiff/decoder.h"
+#include "tiff/predictor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ZLIB_HEAD = 2,
+    ZLIB_FRAME = 6 /* head and Adler-32 */
+};
+
+static const struct {
+    uint16_t compression;
+    TileCoding coding;
+} codings[] = {{COMPRESSION_NONE, TILE_PLAIN},
+               {COMPRESSION_DEFLATE, TILE_DEFLATED},
+               {COMPRESSION_ADOBE_DEFLATE, TILE_DEFLATED},
+               {COMPRESSION_LZW, TILE_LZW},
+               {COMPRESSION_PACKBITS, TILE_PACKBITS}};
+
+static bool find_coding(const TiffLayout *layout, uint8_t *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(codings); i++)
+        if (codings[i].compression == layout->compression) {
+            *out = (uint8_t)codings[i].coding;
+            return true;
+        }
+    return false;
+}
+
+/* Whether samples become those of the image by what a device does. */
+static bool samples_are_known(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const ImgstatSample sample = td->base.page.sample;
+    const bool whole = !tiff_needs_unpack(layout);
+    const bool summed = layout->predictor == PREDICTOR_HORIZONTAL;
+    return !td->map8 && !td->map16 && layout->mode != TIFF_READ_RGBA &&
+           tiff_predictor_known(layout) && td->base.page.channels == layout->samples &&
+           (whole ? layout->bits == 8 * imgstat_sample_bytes(sample)
+                  : layout->bits < 32 && !sample_is_float(sample)) &&
+           (!summed || layout->bits <= 32);
+}
+
+static bool describe_page(const TiffDecoder *td, TiledPage *out)
+{
+    const TiffLayout *const layout = &td->layout;
+    const ImgstatPage *const page = &td->base.page;
+    const uint64_t n = (uint64_t)layout->across * layout->down * layout->planes;
+    *out = (TiledPage){.width = page->width,
+                       .height = page->height,
+                       .tile_width = layout->tile_width,
+                       .tile_height = layout->tile_height,
+                       .across = layout->across,
+                       .down = layout->down,
+                       .row_bytes = (uint32_t)layout->row_bytes,
+                       .n_tiles = (uint32_t)n,
+                       .channels = page->channels,
+                       .planes = layout->planes,
+                       .per_tile = layout->per_tile,
+                       .bits = (uint8_t)layout->bits,
+                       .sample_bytes = (uint8_t)imgstat_sample_bytes(page->sample),
+                       .prediction = layout->predictor == PREDICTOR_HORIZONTAL ? TILE_DIFFERENCES
+                                     : layout->predictor == PREDICTOR_FLOATINGPOINT ? TILE_FLOATS
+                                                                                    : TILE_SAMPLES,
+                       .swapped = layout->swapped,
+                       .is_signed = sample_is_signed(page->sample)};
+    return n <= UINT32_MAX && layout->tile_bytes <= DEFLATED_ROWS_MOST &&
+           (uint64_t)layout->tile_width * layout->per_tile <= DEFLATED_ROWS_MOST &&
+           td->plane_at == 0 && td->pixels_end == UINT64_MAX && !td->offsets_truncated &&
+           samples_are_known(td) && find_coding(layout, &out->coding);
+}
+
+/* Reads what is around the deflate data of a tile. */
+static bool read_frame(const uint8_t *stream, CodedTile *tile)
+{
+    if (tile->n_in <= ZLIB_FRAME)
+        return false;
+    const unsigned window_bits = inflate_window_bits(stream);
+    const uint8_t *const end = stream + tile->n_in - 4;
+    tile->window = 1u << window_bits;
+    tile->adler = (uint32_t)end[0] << 24 | (uint32_t)end[1] << 16 | (uint32_t)end[2] << 8 | end[3];
+    tile->in += ZLIB_HEAD;
+    tile->n_in -= ZLIB_FRAME;
+    return window_bits > 0;
+}
+
+/* Reads the bytes of a tile to `to` + *at, and advances *at behind them. */
+static bool read_tile(const TiffDecoder *td, const TiledPage *page, uint32_t number, uint8_t *to,
+                      size_t room, size_t *at, CodedTile *out)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t y = number / layout->across % layout->down * layout->tile_height;
+    const uint32_t left = page->height - y;
+    const bool cut = left < layout->tile_height && (!layout->tiled || page->coding == TILE_PLAIN);
+    const uint64_t n_out = (uint64_t)(cut ? left : layout->tile_height) * page->row_bytes;
+    const uint64_t offset = TIFFGetStrileOffset(td->handle.tif, number);
+    uint64_t n_in = TIFFGetStrileByteCount(td->handle.tif, number);
+    size_t got = 0;
+    if (page->coding == TILE_PLAIN && n_in > n_out)
+        n_in = n_out;
+    if (tiff_tile_absent(td, number) || n_in > TILE_BYTES_MOST || n_in > room - *at ||
+        (page->coding == TILE_PLAIN && n_in < n_out) ||
+        source_read(td->base.source, offset, to + *at, (size_t)n_in, &got, NULL) != IMGSTAT_OK ||
+        got < n_in)
+        return false;
+    *out =
+        (CodedTile){.in = *at, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .number = number};
+    *at += (size_t)n_in;
+    return page->coding != TILE_DEFLATED || read_frame(to + out->in, out);
+}
+
+bool tiff_coded_tiles(Decoder *base, uint8_t *to, size_t room, TiledPage *out, CodedTile **tiles)
+{
+    const TiffDecoder *const td = (const TiffDecoder *)base;
+    size_t at = 0;
+    *tiles = NULL;
+    if (base->mode == DECODE_PLAIN || !describe_page(td, out))
+        return false;
+    CodedTile *const list = malloc(out->n_tiles * sizeof *list);
+    bool good = list != NULL;
+    for (uint32_t i = 0; i < out->n_tiles && good; i++)
+        good = read_tile(td, out, i, to, room, &at, &list[i]);
+    if (good)
+        *tiles = list;
+    else
+        free(list);
+    return good;
+}
