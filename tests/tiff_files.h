@@ -7,6 +7,8 @@
 #include "deflate_streams.h"
 #include "lzw_streams.h"
 
+#include <stdio.h>
+
 enum { TIFF_NONE = 1, TIFF_LZW = 5, TIFF_DEFLATE = 8, TIFF_PACKBITS = 32773 };
 enum { TIFF_UNSIGNED = 1, TIFF_SIGNED, TIFF_FLOAT };
 
@@ -196,6 +198,16 @@ static inline void tiff_file(const TiffSpec *spec, uint64_t *state, TiffBytes *t
     free(bytes);
     free(bits);
     free(content);
+}
+
+static inline void tiff_name(const TiffSpec *spec, char *to, size_t room)
+{
+    snprintf(to, room,
+             "TIFF %ux%u, %u samples of %u bits, format %u, compression %u, predictor %u, tiles "
+             "%ux%u%s%s",
+             spec->width, spec->height, spec->samples, spec->bits, spec->format, spec->compression,
+             spec->predictor, spec->tile_width, spec->tile_height, spec->planar ? ", planes" : "",
+             spec->big_endian ? ", big-endian" : "");
 }
 
 /* Some file. */

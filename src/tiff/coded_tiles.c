@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ZLIB_HEAD = 2,
-    ZLIB_FRAME = 6 /* head and Adler-32 */
-};
-
 static const struct {
     uint16_t compression;
     TileCoding coding;
@@ -77,20 +72,6 @@ static bool describe_page(const TiffDecoder *td, TiledPage *out)
            samples_are_known(td) && find_coding(layout, &out->coding);
 }
 
-/* Reads what is around the deflate data of a tile. */
-static bool read_frame(const uint8_t *stream, CodedTile *tile)
-{
-    if (tile->n_in <= ZLIB_FRAME)
-        return false;
-    const unsigned window_bits = inflate_window_bits(stream);
-    const uint8_t *const end = stream + tile->n_in - 4;
-    tile->window = 1u << window_bits;
-    tile->adler = (uint32_t)end[0] << 24 | (uint32_t)end[1] << 16 | (uint32_t)end[2] << 8 | end[3];
-    tile->in += ZLIB_HEAD;
-    tile->n_in -= ZLIB_FRAME;
-    return window_bits > 0;
-}
-
 /* Reads the bytes of a tile to `to` + *at, and advances *at behind them. */
 static bool read_tile(const TiffDecoder *td, const TiledPage *page, uint32_t number, uint8_t *to,
                       size_t room, size_t *at, CodedTile *out)
@@ -105,15 +86,20 @@ static bool read_tile(const TiffDecoder *td, const TiledPage *page, uint32_t num
     size_t got = 0;
     if (page->coding == TILE_PLAIN && n_in > n_out)
         n_in = n_out;
-    if (tiff_tile_absent(td, number) || n_in > TILE_BYTES_MOST || n_in > room - *at ||
-        (page->coding == TILE_PLAIN && n_in < n_out) ||
+    if (tiff_tile_absent(td, number) || n_in > room - *at ||
+        (page->coding == TILE_PLAIN ? n_in < n_out : n_in > TILE_BYTES_MOST) ||
         source_read(td->base.source, offset, to + *at, (size_t)n_in, &got, NULL) != IMGSTAT_OK ||
         got < n_in)
         return false;
     *out =
         (CodedTile){.in = *at, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .number = number};
     *at += (size_t)n_in;
-    return page->coding != TILE_DEFLATED || read_frame(to + out->in, out);
+    if (page->coding != TILE_DEFLATED)
+        return true;
+    const uint8_t *const stream = to + out->in;
+    out->in += ZLIB_HEAD;
+    out->n_in -= ZLIB_FRAME;
+    return inflate_read_frame(stream, (size_t)n_in, &out->window, &out->adler);
 }
 
 bool tiff_coded_tiles(Decoder *base, uint8_t *to, size_t room, TiledPage *out, CodedTile **tiles)

@@ -237,15 +237,9 @@ static void check_damaged_streams(size_t n)
 
 static Named tiff_named(TiffBytes *file, const char *kind)
 {
-    const TiffSpec &spec = *file->spec;
     char name[256];
-    snprintf(name, sizeof name,
-             "%s TIFF %ux%u, %u samples of %u bits, format %u, compression %u, predictor %u, tiles "
-             "%ux%u%s%s",
-             kind, spec.width, spec.height, spec.samples, spec.bits, spec.format, spec.compression,
-             spec.predictor, spec.tile_width, spec.tile_height, spec.planar ? ", planes" : "",
-             spec.big_endian ? ", big-endian" : "");
-    const Named named = {name, Bytes(file->at, file->at + file->n)};
+    tiff_name(file->spec, name, sizeof name);
+    const Named named = {std::string(kind) + " " + name, Bytes(file->at, file->at + file->n)};
     free(file->at);
     return named;
 }

@@ -12,6 +12,8 @@
 #include "tiff_files.h"
 
 #include <criterion/criterion.h>
+#include <glob.h>
+#include <stdio.h>
 
 static size_t n_taken, n_right, n_failed;
 
@@ -84,7 +86,7 @@ static bool decode_by_lanes(ImgstatFile *file, size_t bytes, ImagePro *image)
 }
 
 /* mode: of IMGSTAT_DECODE, for what is expected. */
-static void check(const TiffBytes *bytes, bool must_be_taken, const char *mode)
+static void check(const TiffBytes *bytes, const char *name, bool must_be_taken, const char *mode)
 {
     const ImgstatInput input = {
         .bytes = bytes->n, .read_at = read_memory, .context = (void *)(uintptr_t)bytes};
@@ -113,13 +115,8 @@ static void check(const TiffBytes *bytes, bool must_be_taken, const char *mode)
         cr_assert(res == IMGSTAT_OK || !must_be_taken, "%s", err.message);
         cr_assert(res == IMGSTAT_OK || !right, "%s", err.message);
         if (right)
-            cr_assert(
-                memcmp(image.host, expected.host, image.pitch * h) == 0,
-                "%u x %u, %u samples of %u bits, format %u, compression %u, predictor %u, tile "
-                "%u x %u, planar %d, big-endian %d",
-                w, h, bytes->spec->samples, bytes->spec->bits, bytes->spec->format,
-                bytes->spec->compression, bytes->spec->predictor, bytes->spec->tile_width,
-                bytes->spec->tile_height, bytes->spec->planar, bytes->spec->big_endian);
+            cr_assert(memcmp(image.host, expected.host, image.pitch * h) == 0, "%s: other pixels",
+                      name);
         n_right += right;
     }
     n_failed += res != IMGSTAT_OK;
@@ -133,12 +130,14 @@ Test(tiles, files_of_all_kinds)
 {
     uint64_t state = 1;
     const size_t n = is_run(1, 2) ? 6000 : 600;
+    char name[256];
     n_taken = n_right = 0;
     for (size_t i = 0; i < n; i++) {
         TiffBytes file;
         const TiffSpec spec = tiff_spec(&state);
         tiff_file(&spec, &state, &file);
-        check(&file, true, i % 2 ? "plain" : "auto");
+        tiff_name(&spec, name, sizeof name);
+        check(&file, name, true, i % 2 ? "plain" : "auto");
         free(file.at);
     }
     cr_assert_eq(n_right, n_taken);
@@ -158,8 +157,39 @@ Test(tiles, damaged_files)
             file.n = stream_damage(file.at, file.n, &state);
         else
             (void)stream_damage(file.at + file.data, file.data_end - file.data, &state);
-        check(&file, false, i % 2 ? "plain" : "auto");
+        check(&file, "damaged", false, i % 2 ? "plain" : "auto");
         free(file.at);
     }
     cr_assert(n_right > n / 20 && n_failed > n / 20);
+}
+
+/* Compares the files of a folder. */
+static void check_folder(const char *folder)
+{
+    char pattern[4096];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/*.tif", folder);
+    cr_assert_eq(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        TiffBytes file = {0};
+        FILE *const from = fopen(found.gl_pathv[i], "rb");
+        cr_assert(from && fseek(from, 0, SEEK_END) == 0);
+        file.n = (size_t)ftell(from);
+        rewind(from);
+        file.at = malloc(file.n + 1);
+        cr_assert(file.at && fread(file.at, 1, file.n, from) == file.n);
+        (void)fclose(from);
+        check(&file, found.gl_pathv[i], false, "auto");
+        free(file.at);
+    }
+    globfree(&found);
+}
+
+Test(tiles, files_of_testdata)
+{
+    const char *const folder = getenv("IMGSTAT_TESTDATA");
+    n_right = 0;
+    check_folder(folder ? folder : "../testdata");
+    check_folder("fuzz/seeds"); /* findings of fuzz targets */
+    cr_assert(n_right >= 20);
 }
