@@ -128,11 +128,10 @@ typedef struct Codec {
     bool (*deflated)(Decoder *decoder, uint8_t *to, size_t room, DeflatedRows *out,
                      uint8_t colors[DEFLATED_COLORS][4]);
 
-    /* Describes the page selected as tiles, but for the places in device memory, and copies their
-     * bytes to `to`; `in` becomes the place there. The caller frees *tiles, out->n_tiles of them.
-     * As `deflated` otherwise. */
-    bool (*coded_tiles)(Decoder *decoder, uint8_t *to, size_t room, TiledPage *out,
-                        CodedTile **tiles);
+    /* Describes the page selected as tiles, but for the places in device memory: `in` becomes the
+     * place in the file, all of whose bytes are there. The caller frees *tiles, out->n_tiles of
+     * them. As `deflated` otherwise. */
+    bool (*coded_tiles)(Decoder *decoder, TiledPage *out, CodedTile **tiles);
 
     /* Adds the metadata of the page selected to *out, which is all zero. Damaged metadata is left
      * out, with a warning. The caller releases *out, also after a failure. */

@@ -43,7 +43,7 @@ bool inflate_read_frame(const uint8_t *stream, size_t bytes, uint32_t *window, u
     if (bytes <= ZLIB_FRAME)
         return false;
     const unsigned window_bits = inflate_window_bits(stream);
-    const uint8_t *const end = stream + bytes - 4;
+    const uint8_t *const end = stream + bytes - ZLIB_TAIL;
     *window = 1u << window_bits;
     *adler = (uint32_t)end[0] << 24 | (uint32_t)end[1] << 16 | (uint32_t)end[2] << 8 | end[3];
     return window_bits > 0;

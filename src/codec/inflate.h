@@ -34,7 +34,8 @@ InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, 
  * needs a dictionary. */
 unsigned inflate_window_bits(const uint8_t head[2]);
 
-enum { ZLIB_HEAD = 2, ZLIB_FRAME = 6 /* bytes of a zlib stream before, and with those after it */ };
+/* Bytes of a zlib stream before and behind its deflate data. */
+enum { ZLIB_HEAD = 2, ZLIB_TAIL = 4, ZLIB_FRAME = ZLIB_HEAD + ZLIB_TAIL };
 
 /* Reads what is around the deflate data of a zlib stream of `bytes` bytes: the largest distance and
  * the Adler-32. Returns false if it is no such stream, or needs a dictionary. */

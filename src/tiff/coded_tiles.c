@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coded_tiles.c: the strips or tiles of a page as they are in the file, for devices that decode
- * them. */
+/* coded_tiles.c: where the strips or tiles of a page are in the file, for devices that decode them.
+ */
 #include "base/compiler.h"
 #include "base/sample.h"
 #include "codec/inflate.h"
@@ -72,47 +72,54 @@ static bool describe_page(const TiffDecoder *td, TiledPage *out)
            samples_are_known(td) && find_coding(layout, &out->coding);
 }
 
-/* Reads the bytes of a tile to `to` + *at, and advances *at behind them. */
-static bool read_tile(const TiffDecoder *td, const TiledPage *page, uint32_t number, uint8_t *to,
-                      size_t room, size_t *at, CodedTile *out)
+/* Reads what is around the deflate data of a tile. */
+static bool read_frame(const TiffDecoder *td, CodedTile *tile)
+{
+    uint8_t frame[ZLIB_FRAME + 1] = {0}; /* with nothing inside, which no stream has */
+    const uint32_t n = tile->n_in;
+    size_t got[2] = {0};
+    if (n < sizeof frame ||
+        source_read(td->base.source, tile->in, frame, ZLIB_HEAD, &got[0], NULL) != IMGSTAT_OK ||
+        source_read(td->base.source, tile->in + n - ZLIB_TAIL, frame + sizeof frame - ZLIB_TAIL,
+                    ZLIB_TAIL, &got[1], NULL) != IMGSTAT_OK ||
+        got[0] + got[1] < ZLIB_FRAME)
+        return false;
+    tile->in += ZLIB_HEAD;
+    tile->n_in -= ZLIB_FRAME;
+    return inflate_read_frame(frame, sizeof frame, &tile->window, &tile->adler);
+}
+
+/* Finds the bytes of a tile. */
+static bool find_tile(const TiffDecoder *td, const TiledPage *page, uint32_t number, CodedTile *out)
 {
     const TiffLayout *const layout = &td->layout;
     const uint32_t y = number / layout->across % layout->down * layout->tile_height;
     const uint32_t left = page->height - y;
     const bool cut = left < layout->tile_height && (!layout->tiled || page->coding == TILE_PLAIN);
     const uint64_t n_out = (uint64_t)(cut ? left : layout->tile_height) * page->row_bytes;
-    const uint64_t offset = TIFFGetStrileOffset(td->handle.tif, number);
+    const uint64_t at = TIFFGetStrileOffset(td->handle.tif, number);
     uint64_t n_in = TIFFGetStrileByteCount(td->handle.tif, number);
-    size_t got = 0;
+    const uint64_t end = td->base.source->bytes;
     if (page->coding == TILE_PLAIN && n_in > n_out)
         n_in = n_out;
-    if (tiff_tile_absent(td, number) || n_in > room - *at ||
-        (page->coding == TILE_PLAIN ? n_in < n_out : n_in > TILE_BYTES_MOST) ||
-        source_read(td->base.source, offset, to + *at, (size_t)n_in, &got, NULL) != IMGSTAT_OK ||
-        got < n_in)
+    if (tiff_tile_absent(td, number) || at > end || n_in > end - at ||
+        (page->coding == TILE_PLAIN ? n_in < n_out : n_in > TILE_BYTES_MOST))
         return false;
     *out =
-        (CodedTile){.in = *at, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .number = number};
-    *at += (size_t)n_in;
-    if (page->coding != TILE_DEFLATED)
-        return true;
-    const uint8_t *const stream = to + out->in;
-    out->in += ZLIB_HEAD;
-    out->n_in -= ZLIB_FRAME;
-    return inflate_read_frame(stream, (size_t)n_in, &out->window, &out->adler);
+        (CodedTile){.in = at, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .number = number};
+    return page->coding != TILE_DEFLATED || read_frame(td, out);
 }
 
-bool tiff_coded_tiles(Decoder *base, uint8_t *to, size_t room, TiledPage *out, CodedTile **tiles)
+bool tiff_coded_tiles(Decoder *base, TiledPage *out, CodedTile **tiles)
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;
-    size_t at = 0;
     *tiles = NULL;
     if (base->mode == DECODE_PLAIN || !describe_page(td, out))
         return false;
     CodedTile *const list = malloc(out->n_tiles * sizeof *list);
     bool good = list != NULL;
     for (uint32_t i = 0; i < out->n_tiles && good; i++)
-        good = read_tile(td, out, i, to, room, &at, &list[i]);
+        good = find_tile(td, out, i, &list[i]);
     if (good)
         *tiles = list;
     else

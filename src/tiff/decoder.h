@@ -216,7 +216,7 @@ bool tiff_ends_silently(uint16_t compression);
 /* ---- tiff/coded_tiles.c ---- */
 
 /* Codec.coded_tiles */
-bool tiff_coded_tiles(Decoder *base, uint8_t *to, size_t room, TiledPage *out, CodedTile **tiles);
+bool tiff_coded_tiles(Decoder *base, TiledPage *out, CodedTile **tiles);
 
 /* ---- tiff/damaged.c ---- */
 

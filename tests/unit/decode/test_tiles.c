@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tiles: the arithmetic of the kernels that decode strips and tiles of TIFF, compiled as C,
- * against the decoders, libtiff alone and what is faster: the same pixels of all files that a
- * device takes, and a doubt where these fail. */
-#include "codec/codec.h"
-#include "codec/decode_work.h"
+/* test_tiles: TIFF files decoded by a device that runs the arithmetic of the kernels, compiled as
+ * C, against the decoders, libtiff alone and what is faster: the same pixels, the same sentences,
+ * and nothing outside a tile's input and output. */
 #include "codec/inflate_lanes.h"
 #include "codec/lzw_lanes.h"
 #include "codec/packbits_lanes.h"
 #include "codec/tile_lanes.h"
+#include "decode/decode.h"
 
 #include "tiff_files.h"
 
@@ -15,7 +14,82 @@
 #include <glob.h>
 #include <stdio.h>
 
+enum { BATCH = 40 };
+
 static size_t n_taken, n_right, n_failed;
+
+/* ---- The device ---- */
+
+/* Decompresses a tile from memory of its size to memory of its size. Returns false for a doubt. */
+static bool decompress(const TiledPage *page, const CodedTile *tile, uint8_t *out)
+{
+    static InflateLanes inflate;
+    static LzwLanes lzw;
+    const uint32_t before = tile->in % 4, n = tile->n_in + before;
+    uint8_t *const in = malloc(n + !n);
+    bool right = true;
+    cr_assert_not_null(in);
+    memcpy(in, (const uint8_t *)tile->in - before, n);
+    if (page->coding == TILE_DEFLATED) {
+        const InflateCall call = {in, n, before, out, tile->n_out, tile->window};
+        right = inflate_by_lanes(&inflate, &call) == INFLATE_RIGHT &&
+                adler32(adler32(0, NULL, 0), out, tile->n_out) == tile->adler;
+    } else if (page->coding == TILE_LZW) {
+        const LzwCall call = {in + before, tile->n_in, out, tile->n_out};
+        right = lzw_by_lanes(&lzw, &call) == LZW_RIGHT;
+    } else if (page->coding == TILE_PACKBITS) {
+        right = packbits_by_lanes(in + before, tile->n_in, out, tile->n_out, page->row_bytes);
+    }
+    free(in);
+    return right;
+}
+
+static bool decode_tile(const TiledPage *page, const CodedTile *tile)
+{
+    TileLanes lanes;
+    uint8_t *const out = malloc(tile->n_out);
+    const TilePlace place = tile_place(page, tile->number);
+    cr_assert_not_null(out);
+    bool right = true;
+    if (page->coding == TILE_PLAIN)
+        memcpy(out, (const uint8_t *)tile->in, tile->n_out);
+    else
+        right = decompress(page, tile, out);
+    for (uint32_t y = 0; y < place.rows && right; y++) {
+        uint8_t *const row = out + (size_t)y * page->row_bytes;
+        tile_unpredict_row(&lanes, page, row);
+        tile_store_row(page, &place, y, row, (uint8_t *)page->pixels);
+    }
+    if (page->coding != TILE_PLAIN) /* there is room */
+        memcpy((uint8_t *)tile->out, out, tile->n_out);
+    free(out);
+    return right;
+}
+
+static ImgstatResult decode_async(Device *device, void *stream, const struct DecodeWork *work,
+                                  DevMem there, DevMem checks, ImgstatError *err)
+{
+    DeflatedCheck *const check = (DeflatedCheck *)checks.address;
+    (void)device, (void)stream, (void)there, (void)err;
+    cr_assert_eq(work->n_rows, 0);
+    for (size_t i = 0; i < work->n_pages; i++)
+        check[i].doubt = 0;
+    n_taken += work->n_pages;
+    for (size_t t = 0; t < work->n_tiles; t++)
+        if (!decode_tile(&work->pages[work->tiles[t].page], &work->tiles[t]))
+            check[work->tiles[t].page].doubt = DOUBT_STREAM;
+    return IMGSTAT_OK;
+}
+
+/* ---- Files ---- */
+
+typedef struct Named {
+    TiffBytes bytes;
+    char name[256];
+    const char *mode; /* of IMGSTAT_DECODE, for what is expected */
+    bool sound;
+    ImagePro host, image, expected; /* image: the pixels of host, as if on a device */
+} Named;
 
 static ImgstatResult read_memory(void *context, uint64_t offset, void *to, size_t bytes,
                                  size_t *got, ImgstatError *err)
@@ -29,138 +103,158 @@ static ImgstatResult read_memory(void *context, uint64_t offset, void *to, size_
     return IMGSTAT_OK;
 }
 
-/* What kernels make of a tile. Returns false for a doubt. */
-static bool decode_tile(const TiledPage *page, const CodedTile *tile, const uint8_t *staged,
-                        uint8_t *pixels)
+static void make_image(const ImgstatPage *page, ImagePro *image)
 {
-    static InflateLanes inflate;
-    static LzwLanes lzw;
-    TileLanes lanes;
-    const size_t n = (size_t)(tile->n_out + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN;
-    uint8_t *const out = page->coding == TILE_PLAIN ? NULL : malloc(n);
-    const uint8_t *from = out ? out : staged + tile->in;
-    bool right = true;
-    if (page->coding == TILE_DEFLATED) {
-        const uint32_t before = (uint32_t)(tile->in % 4);
-        const InflateCall call = {staged + tile->in - before,
-                                  tile->n_in + before,
-                                  before,
-                                  out,
-                                  tile->n_out,
-                                  tile->window};
-        right = inflate_by_lanes(&inflate, &call) == INFLATE_RIGHT &&
-                adler32(adler32(0, NULL, 0), out, tile->n_out) == tile->adler;
-    }
-    if (page->coding == TILE_LZW) {
-        const LzwCall call = {staged + tile->in, tile->n_in, out, tile->n_out};
-        right = lzw_by_lanes(&lzw, &call) == LZW_RIGHT;
-    }
-    if (page->coding == TILE_PACKBITS)
-        right = packbits_by_lanes(staged + tile->in, tile->n_in, out, tile->n_out, page->row_bytes);
-    const TilePlace place = tile_place(page, tile->number);
-    for (uint32_t y = 0; y < place.rows && right; y++) {
-        if (out)
-            tile_unpredict_row(&lanes, page, out + (size_t)y * page->row_bytes);
-        tile_store_row(page, &place, y, from + (size_t)y * page->row_bytes, pixels);
-    }
-    free(out);
-    return right;
+    ImgstatError err;
+    cr_assert_eq(imgstat_image_create(page->width, page->height, page->channels, page->sample, 0,
+                                      image, &err),
+                 IMGSTAT_OK);
+    memset(image->host, 0xEE, image->pitch * image->height);
 }
 
-/* Returns whether a device would take the file and have no doubt. */
-static bool decode_by_lanes(ImgstatFile *file, size_t bytes, ImagePro *image)
+/* Reads a file by its decoder. */
+static ImgstatResult read_alone(Named *f, ImgstatError *err)
 {
-    Decoder *const decoder = file->decoder;
-    uint8_t *const staged = aligned_alloc(16, (bytes + 15) / 16 * 16);
-    TiledPage page;
-    CodedTile *tiles;
-    cr_assert(staged && decoder->codec->coded_tiles);
-    bool right = decoder->codec->coded_tiles(decoder, staged, bytes, &page, &tiles);
-    n_taken += right;
-    page.pitch = image->pitch;
-    for (uint32_t i = 0; right && i < page.n_tiles; i++)
-        right = decode_tile(&page, &tiles[i], staged, image->host);
-    free(tiles);
-    free(staged);
-    return right;
-}
-
-/* mode: of IMGSTAT_DECODE, for what is expected. */
-static void check(const TiffBytes *bytes, const char *name, bool must_be_taken, const char *mode)
-{
-    const ImgstatInput input = {
-        .bytes = bytes->n, .read_at = read_memory, .context = (void *)(uintptr_t)bytes};
-    ImgstatFile *file = NULL, *alone = NULL;
+    const ImgstatInput input = {.bytes = f->bytes.n, .read_at = read_memory, .context = &f->bytes};
+    ImgstatFile *file = NULL;
     ImgstatPage page;
-    ImagePro image = {0}, expected = {0};
-    ImgstatError err = {0};
-    ImgstatResult res = imgstat_file_open_input("some.tif", &input, NULL, &file, &err);
+    (void)setenv("IMGSTAT_DECODE", f->mode, 1);
+    ImgstatResult res = imgstat_file_open_input(f->name, &input, NULL, &file, err);
+    (void)unsetenv("IMGSTAT_DECODE");
     if (res == IMGSTAT_OK)
-        res = imgstat_file_page(file, 0, &page, &err);
-    cr_assert(res == IMGSTAT_OK || !must_be_taken, "%s", err.message);
+        res = imgstat_file_page(file, 0, &page, err);
     if (res == IMGSTAT_OK) {
-        const uint32_t w = page.width, h = page.height;
-        cr_assert_eq(imgstat_image_create(w, h, page.channels, page.sample, 0, &image, &err), 0);
-        cr_assert_eq(imgstat_image_create(w, h, page.channels, page.sample, 0, &expected, &err), 0);
-        memset(image.host, 0xEE, image.pitch * h);
-        memset(expected.host, 0xEE, image.pitch * h);
-        const bool right = decode_by_lanes(file, bytes->n, &image);
-        (void)setenv("IMGSTAT_DECODE", mode, 1);
-        res = imgstat_file_open_input("some.tif", &input, NULL, &alone, &err);
-        (void)unsetenv("IMGSTAT_DECODE");
-        if (res == IMGSTAT_OK)
-            res = imgstat_file_page(alone, 0, &page, &err);
-        if (res == IMGSTAT_OK)
-            res = imgstat_file_read(alone, &expected, &err);
-        cr_assert(res == IMGSTAT_OK || !must_be_taken, "%s", err.message);
-        cr_assert(res == IMGSTAT_OK || !right, "%s", err.message);
-        if (right)
-            cr_assert(memcmp(image.host, expected.host, image.pitch * h) == 0, "%s: other pixels",
-                      name);
-        n_right += right;
+        make_image(&page, &f->expected);
+        res = imgstat_file_read(file, &f->expected, err);
     }
-    n_failed += res != IMGSTAT_OK;
-    imgstat_image_release(&image);
-    imgstat_image_release(&expected);
     imgstat_file_close(file);
-    imgstat_file_close(alone);
+    return res;
+}
+
+static void compare(Named *f, const ImgstatError *result, bool on_device)
+{
+    ImgstatError err = {0};
+    const ImgstatResult res = read_alone(f, &err);
+    cr_assert_eq(res, result->code, "%s: %s%s", f->name, err.message, result->message);
+    cr_assert(res == IMGSTAT_OK || !f->sound, "%s", err.message);
+    if (res == IMGSTAT_OK)
+        cr_assert(memcmp(f->host.host, f->expected.host, f->host.pitch * f->host.height) == 0,
+                  "%s: other pixels", f->name);
+    else if (strcmp(f->mode, "auto") == 0)
+        cr_assert_str_eq(err.message, result->message);
+    n_right += on_device;
+    n_failed += res != IMGSTAT_OK;
+}
+
+/* Decodes files in one call, and releases them. */
+static void check(Named *file, size_t n)
+{
+    ImgstatDevice *device = NULL;
+    ImgstatDecode *decode = NULL;
+    ImgstatEncoded encoded[BATCH];
+    ImagePro images[BATCH] = {0};
+    ImgstatError results[BATCH], err;
+    cr_assert_eq(imgstat_device_open("cpu", 0, &device, &err), IMGSTAT_OK);
+    DeviceOps ops = *device->ops;
+    ops.fetches = false;
+    ops.decode_async = decode_async;
+    device->ops = &ops;
+    for (size_t i = 0; i < n; i++)
+        encoded[i] = (ImgstatEncoded){file[i].name, file[i].bytes.at, file[i].bytes.n};
+    cr_assert_eq(imgstat_decode_create(device, encoded, n, NULL, &decode, &err), IMGSTAT_OK);
+    for (size_t i = 0; i < n; i++) {
+        ImgstatPage page;
+        if (imgstat_decode_page(decode, i, &page, &err) != IMGSTAT_OK)
+            continue;
+        make_image(&page, &file[i].host);
+        const ImagePro *const host = &file[i].host;
+        cr_assert_eq(imgstat_image_wrap(IMGSTAT_CUDA, 0, host->host, host->pitch, page.width,
+                                        page.height, page.channels, page.sample, 0, NULL, NULL,
+                                        &images[i], &err),
+                     IMGSTAT_OK);
+    }
+    cr_assert_eq(imgstat_decode_async(decode, images, NULL, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_decode_finish(decode, NULL, results, &err), IMGSTAT_OK);
+    for (size_t i = 0; i < n; i++) {
+        compare(&file[i], &results[i], imgstat_decode_on_device(decode, i));
+        imgstat_image_release(&file[i].host);
+        imgstat_image_release(&file[i].expected);
+        free(file[i].bytes.at);
+    }
+    imgstat_decode_destroy(decode);
+    imgstat_device_close(device);
+}
+
+static void make_file(Named *f, const TiffSpec *spec, uint64_t *state)
+{
+    memset(f, 0, sizeof *f);
+    tiff_file(spec, state, &f->bytes);
+    tiff_name(spec, f->name, sizeof f->name);
+    f->mode = splitmix64(state) % 2 ? "plain" : "auto";
+    f->sound = true;
 }
 
 Test(tiles, files_of_all_kinds)
 {
+    static Named file[BATCH];
     uint64_t state = 1;
-    const size_t n = is_run(1, 2) ? 6000 : 600;
-    char name[256];
+    const size_t n = is_run(1, 2) ? 150 : 15;
     n_taken = n_right = 0;
     for (size_t i = 0; i < n; i++) {
-        TiffBytes file;
-        const TiffSpec spec = tiff_spec(&state);
-        tiff_file(&spec, &state, &file);
-        tiff_name(&spec, name, sizeof name);
-        check(&file, name, true, i % 2 ? "plain" : "auto");
-        free(file.at);
+        for (size_t k = 0; k < BATCH; k++) {
+            const TiffSpec spec = tiff_spec(&state);
+            make_file(&file[k], &spec, &state);
+        }
+        check(file, BATCH);
     }
     cr_assert_eq(n_right, n_taken);
-    cr_assert(n_taken > n / 2);
+    cr_assert(n_taken > n * BATCH * 3 / 4);
 }
 
 Test(tiles, damaged_files)
 {
+    static Named file[BATCH];
     uint64_t state = 2;
-    const size_t n = is_run(1, 2) ? 6000 : 600;
+    const size_t n = is_run(1, 2) ? 150 : 15;
     n_right = n_failed = 0;
     for (size_t i = 0; i < n; i++) {
-        TiffBytes file;
-        const TiffSpec spec = tiff_spec(&state);
-        tiff_file(&spec, &state, &file);
-        if (i % 4 == 0)
-            file.n = stream_damage(file.at, file.n, &state);
-        else
-            (void)stream_damage(file.at + file.data, file.data_end - file.data, &state);
-        check(&file, "damaged", false, i % 2 ? "plain" : "auto");
-        free(file.at);
+        for (size_t k = 0; k < BATCH; k++) {
+            const TiffSpec spec = tiff_spec(&state);
+            TiffBytes *const bytes = &file[k].bytes;
+            make_file(&file[k], &spec, &state);
+            if (k % 4 == 0)
+                bytes->n = stream_damage(bytes->at, bytes->n, &state);
+            else
+                (void)stream_damage(bytes->at + bytes->data, bytes->data_end - bytes->data, &state);
+            file[k].sound = false;
+        }
+        check(file, BATCH);
     }
-    cr_assert(n_right > n / 20 && n_failed > n / 20);
+    cr_assert(n_right > n * BATCH / 20 && n_failed > n * BATCH / 20);
+}
+
+/* Files that are uploaded from where they are, between others. */
+Test(tiles, large_files)
+{
+    static Named file[BATCH];
+    uint64_t state = 3;
+    n_taken = n_right = 0;
+    for (size_t k = 0; k < 12; k++) {
+        TiffSpec spec = tiff_spec(&state);
+        spec = (TiffSpec){.width = k % 2 ? 900 : 30,
+                          .height = 500 + (uint32_t)k,
+                          .tile_width = k % 4 < 2 ? 0 : 128,
+                          .tile_height = 64,
+                          .samples = 3,
+                          .bits = 8,
+                          .format = TIFF_UNSIGNED,
+                          .compression = spec.compression,
+                          .predictor = 1,
+                          .clear = LZW_CODES_MOST - 1};
+        make_file(&file[k], &spec, &state);
+    }
+    check(file, 12);
+    cr_assert(n_right == n_taken && n_taken == 12);
 }
 
 /* Compares the files of a folder. */
@@ -171,16 +265,16 @@ static void check_folder(const char *folder)
     snprintf(pattern, sizeof pattern, "%s/*.tif", folder);
     cr_assert_eq(glob(pattern, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        TiffBytes file = {0};
+        Named file = {.mode = "auto"};
         FILE *const from = fopen(found.gl_pathv[i], "rb");
         cr_assert(from && fseek(from, 0, SEEK_END) == 0);
-        file.n = (size_t)ftell(from);
+        file.bytes.n = (size_t)ftell(from);
         rewind(from);
-        file.at = malloc(file.n + 1);
-        cr_assert(file.at && fread(file.at, 1, file.n, from) == file.n);
+        file.bytes.at = malloc(file.bytes.n + 1);
+        cr_assert(file.bytes.at && fread(file.bytes.at, 1, file.bytes.n, from) == file.bytes.n);
         (void)fclose(from);
-        check(&file, found.gl_pathv[i], false, "auto");
-        free(file.at);
+        snprintf(file.name, sizeof file.name, "%s", found.gl_pathv[i]);
+        check(&file, 1);
     }
     globfree(&found);
 }
