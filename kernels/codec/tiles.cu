@@ -7,7 +7,7 @@
 #include "codec/tiles.cuh"
 #include "common/tuning.cuh"
 
-enum { THREADS = TILE_THREADS, WARPS = THREADS / LANES, GRID_Y_MOST = 65535 };
+enum { THREADS = CODED_THREADS, WARPS = THREADS / LANES, GRID_Y_MOST = 65535 };
 
 /*
  * unpredict_tiles: undoes the prediction of tiles in place.
@@ -16,7 +16,7 @@ enum { THREADS = TILE_THREADS, WARPS = THREADS / LANES, GRID_Y_MOST = 65535 };
  *   Work      about 20 instructions a sample, of TILE_FLOATS a byte.
  *   Memory    reads and writes the tiles once. Lanes read what is `channels` samples apart, from
  *             lines that the first channel has brought to the cache.
- *   Launch    <<<dim3(tiles, ceil(most_rows / TILE_ROWS)), TILE_THREADS>>>.
+ *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
  *   Requires  decompressed tiles, on boundaries of their samples.
  *   Result    samples in the order of the host, or floats whose bytes lie in planes.
  */
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(THREADS)
  *
  *   Idea      A row a warp, a sample a lane.
  *   Memory    reads the tiles once, writes the pixels once; of a plane, every `channels`th sample.
- *   Launch    <<<dim3(tiles, ceil(most_rows / TILE_ROWS)), TILE_THREADS>>>.
+ *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
  *   Requires  tiles whose prediction is undone; pixels on a boundary of their samples.
  *   Result    the pixels of tiles within the image.
  */
@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 static dim3 grid_of(const DecodeWork *there, uint32_t most_rows)
 {
-    const uint32_t blocks = (most_rows + TILE_ROWS - 1) / TILE_ROWS;
+    const uint32_t blocks = (most_rows + CODED_ROWS - 1) / CODED_ROWS;
     return dim3((unsigned)there->n_tiles, blocks < GRID_Y_MOST ? blocks : GRID_Y_MOST);
 }
 

@@ -156,7 +156,7 @@ enum { APPLY_SLOTS = 3, APPLY_BYTES = 2 << 20 };
 /* codec. Blocks of an image where it is summed, or its samples are unpacked, and their threads. */
 enum { ADLER_THREADS = 256, ADLER_BLOCKS = 16, EXPAND_THREADS = 256, EXPAND_BLOCKS = 32 };
 /* Strips and tiles: rows of one that a block takes, a warp each at a time. */
-enum { TILE_THREADS = 256, TILE_ROWS = 32 };
+enum { CODED_THREADS = 256, CODED_ROWS = 32 };
 /* Deflating: several blocks an SM hide the threads that work alone. */
 enum { DEFLATE_THREADS = 256, DEFLATE_BLOCKS = 4 };
 enum { FILTER_THREADS = 256 };
