@@ -17,7 +17,7 @@ enum { THREADS = CODED_THREADS, WARPS = THREADS / LANES, GRID_Y_MOST = 65535 };
  *   Memory    reads and writes the tiles once. Lanes read what is `channels` samples apart, from
  *             lines that the first channel has brought to the cache.
  *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
- *   Requires  decompressed tiles, on boundaries of their samples.
+ *   Requires  decompressed tiles.
  *   Result    samples in the order of the host, or floats whose bytes lie in planes.
  */
 static __global__ void __launch_bounds__(THREADS)
@@ -40,7 +40,7 @@ static __global__ void __launch_bounds__(THREADS)
  *   Idea      A row a warp, a sample a lane.
  *   Memory    reads the tiles once, writes the pixels once; of a plane, every `channels`th sample.
  *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
- *   Requires  tiles whose prediction is undone; pixels on a boundary of their samples.
+ *   Requires  tiles whose prediction is undone.
  *   Result    the pixels of tiles within the image.
  */
 static __global__ void __launch_bounds__(THREADS)

@@ -99,11 +99,12 @@ LANES_INLINE uint64_t lanes_load(const uint8_t *at, unsigned bytes)
     return word;
 }
 
-/* Stores the lowest bytes of a word on a boundary of as many. */
+/* Stores the lowest bytes of a word anywhere. */
 LANES_INLINE void lanes_store(uint8_t *at, unsigned bytes, uint64_t word)
 {
-    if (bytes == 1)
-        *at = (uint8_t)word;
+    if (bytes == 1 || (uintptr_t)at % bytes != 0)
+        for (unsigned i = 0; i < bytes; i++)
+            at[i] = (uint8_t)(word >> 8 * i);
     else if (bytes == 2)
         *(uint16_t *)at = (uint16_t)word;
     else if (bytes == 4)

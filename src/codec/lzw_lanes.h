@@ -179,8 +179,6 @@ LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
     uint32_t begin = 9, k = 0, done = 0;
     if (c->n_in < 2 || c->in[0] != 0x80 || c->in[1] & 0x80)
         return c->n_in < 2 ? LZW_BAD_INPUT : LZW_BAD_CODE;
-    if (lanes_leader())
-        s->place[0] = 0;
     while (done < c->n_out) {
         const unsigned stop = lzw_group(s, c, begin, &k, &done);
         if (done == c->n_out)
@@ -198,8 +196,6 @@ LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
                 return LZW_BAD_CLEAR;
             begin += bit + width;
             k = 0;
-            if (lanes_leader())
-                s->place[0] = done;
         }
     }
     return LZW_RIGHT;

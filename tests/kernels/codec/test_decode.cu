@@ -103,8 +103,9 @@ static There make_there(const ImgstatPage &page)
     const uint64_t r = splitmix64(&test.state);
     const size_t sample = imgstat_sample_bytes(page.sample);
     there.row = (size_t)page.width * page.channels * sample;
-    const size_t pitch = there.row + (r % 3 == 0 ? 0 : r / 4 % 20 * sample);
-    const size_t first = GUARD + (r % 3 == 2 ? r / 1024 % 8 * sample : 0);
+    const size_t unit = r >> 40 & 1 ? 1 : sample;
+    const size_t pitch = there.row + (r % 3 == 0 ? 0 : r / 4 % 20 * unit);
+    const size_t first = GUARD + (r % 3 == 2 ? r / 1024 % 8 * unit : 0);
     there.bytes = first + pitch * page.height + GUARD;
     fatal(cudaMalloc(&there.memory, there.bytes), "cudaMalloc");
     fatal(cudaMemset(there.memory, POISON, there.bytes), "cudaMemset");
