@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tiles: TIFF files decoded by a device that runs the arithmetic of the kernels, compiled as
- * C, against the decoders, libtiff alone and what is faster: the same pixels, the same sentences,
- * and nothing outside a tile's input and output. */
+/* test_coded_tiles: TIFF files decoded by a device that runs the arithmetic of the kernels,
+ * compiled as C, against the decoders, libtiff alone and what is faster: the same pixels, the same
+ * sentences, and nothing outside a tile's input and output. */
 #include "codec/inflate_lanes.h"
 #include "codec/lzw_lanes.h"
 #include "codec/packbits_lanes.h"
@@ -194,7 +194,7 @@ static void make_file(Named *f, const TiffSpec *spec, uint64_t *state)
     f->sound = true;
 }
 
-Test(tiles, files_of_all_kinds)
+Test(coded_tiles, files_of_all_kinds)
 {
     static Named file[BATCH];
     uint64_t state = 1;
@@ -211,7 +211,7 @@ Test(tiles, files_of_all_kinds)
     cr_assert(n_taken > n * BATCH * 3 / 4);
 }
 
-Test(tiles, damaged_files)
+Test(coded_tiles, damaged_files)
 {
     static Named file[BATCH];
     uint64_t state = 2;
@@ -234,7 +234,7 @@ Test(tiles, damaged_files)
 }
 
 /* Files that are uploaded from where they are, between others. */
-Test(tiles, large_files)
+Test(coded_tiles, large_files)
 {
     static Named file[BATCH];
     uint64_t state = 3;
@@ -279,7 +279,7 @@ static void check_folder(const char *folder)
     globfree(&found);
 }
 
-Test(tiles, files_of_testdata)
+Test(coded_tiles, files_of_testdata)
 {
     const char *const folder = getenv("IMGSTAT_TESTDATA");
     n_right = 0;
