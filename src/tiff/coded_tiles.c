@@ -100,9 +100,10 @@ static bool find_tile(const TiffDecoder *td, const TiledPage *page, uint32_t num
     const uint64_t at = TIFFGetStrileOffset(td->handle.tif, number);
     uint64_t n_in = TIFFGetStrileByteCount(td->handle.tif, number);
     const uint64_t end = td->base.source->bytes;
+    const bool usual = tiff_stored_is_usual(layout, n_in);
     if (page->coding == TILE_PLAIN && n_in > n_out)
         n_in = n_out;
-    if (tiff_tile_absent(td, number) || at > end || n_in > end - at ||
+    if (!usual || tiff_tile_absent(td, number) || at > end || n_in > end - at ||
         (page->coding == TILE_PLAIN ? n_in < n_out : n_in > TILE_BYTES_MOST))
         return false;
     *out =
