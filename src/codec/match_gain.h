@@ -9,7 +9,7 @@
 /* What a thread needs. */
 typedef struct MatchGain {
     uint32_t bits[(8 << 10) + 1]; /* of the sample's first bytes, coded by runs */
-    uint16_t last[4096];          /* by the hash of four bytes: 1 + where they last began, or 0 */
+    uint16_t last[4096];          /* by the hash of four bytes: where they last began; 0 at first */
 } MatchGain;
 
 /* Returns whether matches would save a twelfth or more of what runs take, judging by up to 8 KiB
