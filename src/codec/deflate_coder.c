@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    SAMPLE_STEP = 256, /* DEFLATE_RUNS_FAST counts the first SAMPLE bytes of each so many */
+    SAMPLE_STEP = 512, /* DEFLATE_RUNS_FAST counts the first SAMPLE bytes of each so many */
     SAMPLE = 64,
     SAMPLED_BLOCK = 16 << 10, /* larger blocks are sampled */
     LITERALS = 256,

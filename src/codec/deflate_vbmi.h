@@ -61,7 +61,36 @@ static void count_vbmi(const uint8_t *from, size_t n, uint32_t counts[256])
 
 /* ---- Codes ---- */
 
-/* Looks up those of 64 bytes that are `taken` in a table of 256; 0 for others. */
+/* What stays in registers. Compilers would load it again for each use, which takes the ports that
+ * look-ups need. */
+typedef struct Lookup {
+    __m512i low[4], high[4];                                     /* tables of 256 */
+    __m512i byte, length, upper, half, word, one_byte, one_word; /* masks and factors */
+} Lookup;
+
+VBMI FORCE_INLINE __m512i kept(__m512i v)
+{
+    __asm__("" : "+v"(v));
+    return v;
+}
+
+VBMI FORCE_INLINE Lookup make_lookup(const DeflateSymbols *codes)
+{
+    Lookup lookup = {.byte = kept(_mm512_set1_epi16(0xFF)),
+                     .length = kept(_mm512_set1_epi8(0xF)),
+                     .upper = kept(_mm512_set1_epi16(0xF00)),
+                     .half = kept(_mm512_set1_epi32(0xFFFF)),
+                     .word = kept(_mm512_set1_epi64(0xFFFFFFFF)),
+                     .one_byte = kept(_mm512_set1_epi8(1)),
+                     .one_word = kept(_mm512_set1_epi16(1))};
+    for (size_t i = 0; i < 4; i++) {
+        lookup.low[i] = kept(_mm512_loadu_si512(codes->low + 64 * i));
+        lookup.high[i] = kept(_mm512_loadu_si512(codes->high + 64 * i));
+    }
+    return lookup;
+}
+
+/* Looks up those of 64 bytes that are `taken`; 0 for others. */
 VBMI FORCE_INLINE __m512i look_up(const __m512i table[4], __m512i bytes, __mmask64 taken)
 {
     const __m512i low = _mm512_permutex2var_epi8(table[0], bytes, table[1]);
@@ -76,38 +105,35 @@ typedef struct Quads {
 } Quads;
 
 /* The codes of literals. */
-VBMI FORCE_INLINE Quads literal_quads(__m512i bytes, __mmask64 taken, const __m512i low[4],
-                                      const __m512i high[4])
+VBMI FORCE_INLINE Quads literal_quads(__m512i bytes, __mmask64 taken, const Lookup *c)
 {
-    const __m512i l = look_up(low, bytes, taken), h = look_up(high, bytes, taken);
-    const __m512i byte = _mm512_set1_epi16(0xFF), length = _mm512_set1_epi16(0xF);
-    const __m512i upper = _mm512_set1_epi16(0xF00), half = _mm512_set1_epi32(0xFFFF);
-    const __m512i word = _mm512_set1_epi64(0xFFFFFFFF);
+    const __m512i l = look_up(c->low, bytes, taken), h = look_up(c->high, bytes, taken);
     /* words: the codes and lengths of bytes 0 and 2 of each four, and of 1 and 3 */
-    const __m512i code0 = _mm512_or_si512(_mm512_and_si512(l, byte),
-                                          _mm512_and_si512(_mm512_slli_epi16(h, 4), upper));
-    const __m512i code1 =
-        _mm512_or_si512(_mm512_srli_epi16(l, 8), _mm512_and_si512(_mm512_srli_epi16(h, 4), upper));
-    const __m512i n0 = _mm512_and_si512(h, length);
-    const __m512i n = _mm512_add_epi16(n0, _mm512_and_si512(_mm512_srli_epi16(h, 8), length));
+    const __m512i code0 = _mm512_or_si512(_mm512_and_si512(l, c->byte),
+                                          _mm512_and_si512(_mm512_slli_epi16(h, 4), c->upper));
+    const __m512i code1 = _mm512_or_si512(_mm512_srli_epi16(l, 8),
+                                          _mm512_and_si512(_mm512_srli_epi16(h, 4), c->upper));
+    const __m512i lengths = _mm512_and_si512(h, c->length);
+    const __m512i n0 = _mm512_and_si512(lengths, c->byte);
+    const __m512i n = _mm512_maddubs_epi16(lengths, c->one_byte); /* of both */
     /* 32-bit elements: the codes of bytes 0 and 1, and of 2 and 3 */
     const __m512i first = _mm512_or_si512(
-        _mm512_and_si512(code0, half),
-        _mm512_sllv_epi32(_mm512_and_si512(code1, half), _mm512_and_si512(n0, half)));
+        _mm512_and_si512(code0, c->half),
+        _mm512_sllv_epi32(_mm512_and_si512(code1, c->half), _mm512_and_si512(n0, c->half)));
     const __m512i second =
         _mm512_or_si512(_mm512_srli_epi32(code0, 16),
                         _mm512_sllv_epi32(_mm512_srli_epi32(code1, 16), _mm512_srli_epi32(n0, 16)));
-    const __m512i n_first = _mm512_and_si512(n, half);
-    const __m512i n_both = _mm512_add_epi32(n_first, _mm512_srli_epi32(n, 16));
+    const __m512i n_first = _mm512_and_si512(n, c->half);
+    const __m512i n_four = _mm512_madd_epi16(n, c->one_word);
     Quads quads;
     quads.even = _mm512_or_si512(
-        _mm512_and_si512(first, word),
-        _mm512_sllv_epi64(_mm512_and_si512(second, word), _mm512_and_si512(n_first, word)));
+        _mm512_and_si512(first, c->word),
+        _mm512_sllv_epi64(_mm512_and_si512(second, c->word), _mm512_and_si512(n_first, c->word)));
     quads.odd = _mm512_or_si512(
         _mm512_srli_epi64(first, 32),
         _mm512_sllv_epi64(_mm512_srli_epi64(second, 32), _mm512_srli_epi64(n_first, 32)));
-    quads.n_even = _mm512_and_si512(n_both, word);
-    quads.n_odd = _mm512_srli_epi64(n_both, 32);
+    quads.n_even = _mm512_and_si512(n_four, c->word);
+    quads.n_odd = _mm512_srli_epi64(n_four, 32);
     return quads;
 }
 
@@ -170,31 +196,28 @@ VBMI static void symbols_vbmi(const uint8_t *from, size_t n, const DeflateRuns *
                               const DeflateSymbols *codes, BitEnd *end)
 {
     _Static_assert(3 * LITERAL_LONGEST + MATCH_LONGEST <= 56, "four bytes at once");
-    __m512i low[4], high[4];
+    const Lookup lookup = make_lookup(codes);
     const uint32_t *match = codes->match;
     BitEnd here = *end; /* in registers */
-    Parts parts[2];
-    unsigned made = 0;
-    parts[0].eights = 0;
-    for (size_t i = 0; i < 4; i++) {
-        low[i] = _mm512_loadu_si512(codes->low + 64 * i);
-        high[i] = _mm512_loadu_si512(codes->high + 64 * i);
-    }
+    Parts parts[2], *made = parts, *next = parts + 1;
+    made->eights = 0;
     for (size_t i = 0; i < n; i += 64) {
         const __mmask64 inside = n - i < 64 ? ((uint64_t)1 << (n - i)) - 1 : UINT64_MAX;
         const __mmask64 starts = runs->starts[i / 64], taken = inside & ~runs->covered[i / 64];
         if (taken == 0 && starts == 0)
             continue;
-        Quads quads = literal_quads(_mm512_maskz_loadu_epi8(inside, from + i), taken, low, high);
+        Quads quads = literal_quads(_mm512_maskz_loadu_epi8(inside, from + i), taken, &lookup);
         if (starts != 0) {
             add_matches(&quads, starts, match);
             match += __builtin_popcountll(starts);
         }
-        store_parts(&quads, &parts[made ^ 1]);
+        store_parts(&quads, next);
         __asm__("" : "+m"(parts)); /* else compilers take vectors apart, which is slower */
-        put_parts(&here, &parts[made]);
-        made ^= 1;
+        put_parts(&here, made);
+        Parts *const free = made;
+        made = next;
+        next = free;
     }
-    put_parts(&here, &parts[made]);
+    put_parts(&here, made);
     *end = here;
 }

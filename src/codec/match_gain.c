@@ -11,12 +11,12 @@
 
 enum {
     SAMPLE = 8 << 10,
-    SAMPLE_FAST = 4 << 10,
+    SAMPLE_FAST = 2 << 10,
     SHORTEST = 4,
     LONGEST = 258,
     MATCH_BITS = 12, /* of a match, besides the bits of its distance */
     SHARE = 12,      /* matches pay from one part in so many on */
-    SHARE_FAST = 4
+    SHARE_FAST = 5
 };
 
 static size_t match_length(const uint8_t *a, const uint8_t *b, size_t most)

@@ -13,7 +13,7 @@ typedef struct MatchGain {
 } MatchGain;
 
 /* Returns whether matches would save a twelfth or more of what runs take, judging by up to 8 KiB
- * in the middle of n bytes; fast: a quarter or more, by up to 4 KiB. docs/deflate-coder.md has the
+ * in the middle of n bytes; fast: a fifth or more, by up to 2 KiB. docs/deflate-coder.md has the
  * rule. */
 bool match_gain_pays(MatchGain *gain, DeflateCoder *coder, const uint8_t *from, size_t n,
                      bool fast);

@@ -63,6 +63,11 @@ static void add_costs(const uint8_t *row, const uint8_t *above, size_t first, si
     }
 }
 
+/* Bytes [first, first + n) and those a multiple of `step` bytes behind, as far as the row goes. */
+typedef struct Sample {
+    size_t first, n, step;
+} Sample;
+
 #if defined(__AVX2__)
 
 #include "png/filter_vectors.h"
@@ -77,12 +82,11 @@ FORCE_INLINE size_t filter_vectors(unsigned filter, const uint8_t *row, const ui
     return 0;
 }
 
-/* Adds the magnitudes of bytes [step, n) as far as vectors reach. Returns where they end. */
-FORCE_INLINE size_t add_vector_costs(const uint8_t *row, const uint8_t *above, size_t n,
-                                     size_t step, uint64_t cost[PNG_FILTERS])
+FORCE_INLINE bool add_vector_costs(const uint8_t *row, const uint8_t *above, const Sample *sample,
+                                   size_t n, size_t step, uint64_t cost[PNG_FILTERS])
 {
-    (void)row, (void)above, (void)n, (void)cost;
-    return step;
+    (void)row, (void)above, (void)sample, (void)n, (void)step, (void)cost;
+    return false;
 }
 
 #endif
@@ -117,12 +121,19 @@ static void apply(unsigned filter, const uint8_t *row, const uint8_t *above, siz
     }
 }
 
-static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step, bool sample,
                   uint64_t cost[PNG_FILTERS])
 {
+    const Sample all = {step, n, n};
+    const Sample last = {PNG_SAMPLE_STEP - PNG_SAMPLE, PNG_SAMPLE, PNG_SAMPLE_STEP};
+    const Sample *const counted = sample ? &last : &all;
     memset(cost, 0, PNG_FILTERS * sizeof *cost);
-    add_costs(row, above, 0, step, step, cost);
-    add_costs(row, above, add_vector_costs(row, above, n, step, cost), n, step, cost);
+    if (!sample)
+        add_costs(row, above, 0, step, step, cost);
+    if (add_vector_costs(row, above, counted, n, step, cost))
+        return;
+    for (size_t at = counted->first; at < n; at += counted->step)
+        add_costs(row, above, at, n - at < counted->n ? n : at + counted->n, step, cost);
 }
 
 const PngFilters ISA(png_filters) = {.costs = costs, .apply = apply};

@@ -200,24 +200,27 @@ FORCE_INLINE void add_costs_at(const uint8_t *row, const uint8_t *above, size_t 
             add_magnitudes(sum[f], both(subtract(here, guess(f, row, above, i, step)), counted));
 }
 
-/* Adds the magnitudes of bytes [step, n) under each filter. Returns n, or step if they are too few.
- */
-FORCE_INLINE size_t add_vector_costs(const uint8_t *row, const uint8_t *above, size_t n,
-                                     size_t step, uint64_t cost[PNG_FILTERS])
+/* Adds the magnitudes of a sample of bytes [step, n). Returns whether there are enough of them. */
+FORCE_INLINE bool add_vector_costs(const uint8_t *row, const uint8_t *above, const Sample *sample,
+                                   size_t n, size_t step, uint64_t cost[PNG_FILTERS])
 {
     uint8_t last_bytes[2 * VECTOR]; /* from k on, a vector that leaves out its first VECTOR - k */
     Bytes sum[PNG_FILTERS];
-    size_t i = step;
     if (n < step + VECTOR)
-        return step;
+        return false;
     memset(last_bytes, 0, VECTOR);
     memset(last_bytes + VECTOR, 255, VECTOR);
     for (unsigned f = 0; f < PNG_FILTERS; f++)
         sum[f] = zeros();
-    for (; n - i >= VECTOR; i += VECTOR)
-        add_costs_at(row, above, i, step, load(last_bytes + VECTOR), sum);
-    add_costs_at(row, above, n - VECTOR, step, load(last_bytes + (n - i)), sum);
+    for (size_t at = sample->first; at < n; at += sample->step) {
+        const size_t end = n - at < sample->n ? n : at + sample->n;
+        size_t i = at;
+        for (; end - i >= VECTOR; i += VECTOR)
+            add_costs_at(row, above, i, step, load(last_bytes + VECTOR), sum);
+        if (i < end)
+            add_costs_at(row, above, end - VECTOR, step, load(last_bytes + (end - i)), sum);
+    }
     for (unsigned f = 0; f < PNG_FILTERS; f++)
         cost[f] += total(sum[f]);
-    return n;
+    return true;
 }
