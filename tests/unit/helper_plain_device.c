@@ -22,7 +22,8 @@ static void filter_image(const FilterImage *image)
                             y % image->piece_rows * (1 + row_bytes);
         for (size_t i = 0; i < row_bytes; i++)
             row[i] = from[image->swap ? i ^ 1 : i];
-        png_filter_row(png_filters(), row, above, row_bytes, image->pixel_bytes, image->choose, to);
+        png_filter_row(png_filters(), row, above, row_bytes, image->pixel_bytes,
+                       (PngChoice)image->choice, to);
         memcpy(above, row, row_bytes);
     }
     free(above);
