@@ -6,6 +6,7 @@
 
 #include "base/image.h"
 #include "codec/deflate_coder.h"
+#include "codec/filter_choice.h"
 
 enum {
     FILTER_ROW_MOST = (1 << 25) - 1, /* bytes of a row */
@@ -22,7 +23,7 @@ typedef struct FilterImage {
     uint32_t height, row_bytes, piece_rows; /* row_bytes <= FILTER_ROW_MOST */
     uint8_t pixel_bytes;                    /* distance to the pixel on the left */
     bool swap;                              /* samples of 16 bits: the upper byte goes first */
-    bool choose;                            /* the filter of least cost, else none */
+    uint8_t choice;                         /* PngChoice */
 } FilterImage;
 
 /* Bytes that are compressed independently of all others. */

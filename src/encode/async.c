@@ -15,7 +15,7 @@ struct ImgstatEncode {
     RowImage *images;
     const char *const *names;
     size_t most, n, file_bytes;
-    bool enqueued;
+    bool fast, enqueued;
 };
 
 static const char *name_of(const ImgstatEncode *encode, size_t i)
@@ -24,9 +24,11 @@ static const char *name_of(const ImgstatEncode *encode, size_t i)
 }
 
 /* Describes an image, or says why PNG cannot hold it. */
-static ImgstatResult describe(const char *name, const ImagePro *image, RowImage *out,
-                              ImgstatError *err)
+static ImgstatResult describe(const ImgstatEncode *encode, size_t i, const ImagePro *image,
+                              RowImage *out, ImgstatError *err)
 {
+    const char *const name = name_of(encode, i);
+    const EncodeOptions how = {.level = -1, .fast = encode->fast};
     const bool alpha = image->channels == 2 || image->channels == 4;
     const EncodePage page = {.width = image->width,
                              .height = image->height,
@@ -39,7 +41,7 @@ static ImgstatResult describe(const char *name, const ImagePro *image, RowImage 
     *out = (RowImage){.image = *image, .ends = true};
     out->result = encode_page_check(name, &page, err);
     if (out->result == IMGSTAT_OK)
-        out->result = png_form_choose(name, &page, NULL, &form, &out->rows, err);
+        out->result = png_form_choose(name, &page, NULL, &how, &form, &out->rows, err);
     if (out->result == IMGSTAT_OK)
         out->head_bytes = png_head_make(&form, image->width, image->height, out->head);
     return out->result;
@@ -55,7 +57,7 @@ void imgstat_encode_destroy(ImgstatEncode *encode)
     free(encode);
 }
 
-static ImgstatResult allocate(ImgstatEncode *encode, const ImagePro *like, size_t n, bool fast,
+static ImgstatResult allocate(ImgstatEncode *encode, const ImagePro *like, size_t n,
                               ImgstatError *err)
 {
     const unsigned threads = encode->device->threads;
@@ -63,11 +65,11 @@ static ImgstatResult allocate(ImgstatEncode *encode, const ImagePro *like, size_
     if (!encode->images)
         return error_memory(err, n * sizeof *encode->images, "a list of images");
     for (size_t i = 0; i < n; i++)
-        (void)describe(name_of(encode, i), &like[i], &encode->images[i], NULL);
+        (void)describe(encode, i, &like[i], &encode->images[i], NULL);
     if (encode->file_bytes == 0)
         encode->file_bytes = row_encoder_bound(encode->images, n);
     IMGSTAT_TRY(thread_pool_create(threads, &encode->pool, err));
-    IMGSTAT_TRY(row_encoder_create(encode->device, fast, thread_pool_threads(encode->pool),
+    IMGSTAT_TRY(row_encoder_create(encode->device, encode->fast, thread_pool_threads(encode->pool),
                                    &encode->rows, err));
     return row_encoder_reserve(encode->rows, encode->images, n, encode->file_bytes, err);
 }
@@ -82,8 +84,8 @@ ImgstatResult imgstat_encode_create(ImgstatDevice *device, const ImagePro *like,
     ImgstatEncode *const encode = calloc(1, sizeof *encode);
     if (!encode)
         return error_memory(err, sizeof *encode, "an encoding");
-    *encode = (ImgstatEncode){.device = device, .most = n, .file_bytes = file_bytes};
-    const ImgstatResult res = allocate(encode, like, n, fast, err);
+    *encode = (ImgstatEncode){.device = device, .most = n, .file_bytes = file_bytes, .fast = fast};
+    const ImgstatResult res = allocate(encode, like, n, err);
     if (res != IMGSTAT_OK) {
         imgstat_encode_destroy(encode);
         return res;
@@ -104,7 +106,7 @@ ImgstatResult imgstat_encode_async(ImgstatEncode *encode, const char *const *nam
     encode->names = names;
     encode->n = 0;
     for (size_t i = 0; i < n; i++) {
-        if (describe(name_of(encode, i), &images[i], &encode->images[i], NULL) == IMGSTAT_OK &&
+        if (describe(encode, i, &images[i], &encode->images[i], NULL) == IMGSTAT_OK &&
             !(encode->device->ops->fetches ? images[i].host != NULL
                                            : images[i].device.address != 0))
             return error_file(err, IMGSTAT_ERR_ARG, name_of(encode, i),
@@ -132,7 +134,7 @@ static void report(const ImgstatEncode *encode, size_t i, ImgstatError *result)
     RowImage again;
     if (image->result == IMGSTAT_ERR_MEMORY)
         (void)error_file(result, IMGSTAT_ERR_MEMORY, name, "out of memory for compressing");
-    else if (describe(name, &image->image, &again, result) == IMGSTAT_OK)
+    else if (describe(encode, i, &image->image, &again, result) == IMGSTAT_OK)
         (void)error_file(result, image->result, name,
                          "the file does not fit into what is left of %zu bytes",
                          encode->file_bytes);

@@ -264,7 +264,7 @@ static uint64_t list_image(const RowImage *image, size_t n, uint64_t at, FilterI
                             .piece_rows = (uint32_t)image->piece_rows,
                             .pixel_bytes = (uint8_t)rows->pixel_bytes,
                             .swap = rows->depth == 16,
-                            .choose = rows->choose};
+                            .choice = (uint8_t)rows->choice};
     for (size_t k = 0; k < n; k++)
         piece[k] = (DeflatePiece){.from = at + k * pitch,
                                   .to = at + n * pitch + k * room,

@@ -87,7 +87,16 @@ static void choose_form(const EncodePage *page, const Decoder *like, PngForm *fo
     form->significant = page->bits == form->depth ? 0 : page->bits;
 }
 
-static PngRows rows_of(const EncodePage *page, const Decoder *like, const PngForm *form)
+/* Differences of indices, or of a few bits, mean nothing. */
+static PngChoice choice_of(const PngForm *form, const EncodeOptions *how)
+{
+    if (form->color_type == PNG_PALETTE || form->depth < 8 || (how->level == 0 && !how->fast))
+        return PNG_CHOOSE_NONE;
+    return how->fast ? PNG_CHOOSE_SAMPLED : PNG_CHOOSE_LEAST;
+}
+
+static PngRows rows_of(const EncodePage *page, const Decoder *like, const EncodeOptions *how,
+                       const PngForm *form)
 {
     const bool palette = form->color_type == PNG_PALETTE;
     return (PngRows){
@@ -95,8 +104,7 @@ static PngRows rows_of(const EncodePage *page, const Decoder *like, const PngFor
         .from_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample),
         .row_bytes = png_form_row_bytes(form, page->width),
         .pixel_bytes = png_form_pixel_bytes(form),
-        /* Differences of indices, or of a few bits, mean nothing. */
-        .choose = !palette && form->depth >= 8,
+        .choice = choice_of(form, how),
         .width = page->width,
         .channels = page->channels,
         .alpha = page->alpha,
@@ -107,14 +115,15 @@ static PngRows rows_of(const EncodePage *page, const Decoder *like, const PngFor
 }
 
 ImgstatResult png_form_choose(const char *name, const EncodePage *page, const Decoder *like,
-                              PngForm *form, PngRows *rows, ImgstatError *err)
+                              const EncodeOptions *how, PngForm *form, PngRows *rows,
+                              ImgstatError *err)
 {
     IMGSTAT_TRY(check_samples(name, like, page, err));
     if (page->width > INT32_MAX || page->height > INT32_MAX)
         return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
                           "%u x %u pixels are more than PNG holds", page->width, page->height);
     choose_form(page, like, form);
-    *rows = rows_of(page, like, form);
+    *rows = rows_of(page, like, how, form);
     if (rows->row_bytes > MAX_ROW)
         return error_file(err, IMGSTAT_ERR_LIMIT, name, "a row of %zu bytes is too long for PNG",
                           rows->row_bytes);
@@ -166,11 +175,6 @@ static ImgstatResult write_metadata(PngEncoder *pe, Decoder *like, ImgstatError 
     return res == IMGSTAT_OK ? png_palette_write(&pe->sink, &pe->form, err) : res;
 }
 
-static bool is_stored(const EncodeOptions *how)
-{
-    return how->level == 0 && !how->fast;
-}
-
 static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 {
     PngEncoder *const pe = (PngEncoder *)base;
@@ -178,12 +182,12 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     if (base->pages > 0)
         return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
                           "PNG holds one image; write TIFF");
-    IMGSTAT_TRY(png_form_choose(base->output->name, page, like, &pe->form, &pe->rows, err));
+    IMGSTAT_TRY(
+        png_form_choose(base->output->name, page, like, &base->how, &pe->form, &pe->rows, err));
     if (like && like->codec == &png_codec && ((const PngDecoder *)like)->form.interlaced)
         warnings_report(base->warnings, "written without interlacing");
     IMGSTAT_TRY(write_head(pe, err));
     IMGSTAT_TRY(write_metadata(pe, like, err));
-    pe->rows.choose = pe->rows.choose && !is_stored(&base->how);
     IMGSTAT_TRY(png_idat_create(&pe->sink, &base->how, &pe->rows, &pe->idat, err));
     const size_t batch = png_idat_batch(pe->idat);
     base->band_rows = batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;

@@ -12,9 +12,10 @@
 enum { PNG_HEAD_MOST = PNG_SIGNATURE_BYTES + 2 * PNG_CHUNK_FRAME + 13 + 4 };
 
 /* Chooses the form of a page and of its rows. Fails for a page that PNG cannot hold. name: of the
- * output. like: the decoder of the page that it comes from, or NULL. */
+ * output. like: the decoder of the page that it comes from, or NULL. how: with the setting. */
 ImgstatResult png_form_choose(const char *name, const EncodePage *page, const Decoder *like,
-                              PngForm *form, PngRows *rows, ImgstatError *err);
+                              const EncodeOptions *how, PngForm *form, PngRows *rows,
+                              ImgstatError *err);
 
 /* Makes what a file begins with: the signature, IHDR, sBIT. Returns its bytes. */
 size_t png_head_make(const PngForm *form, uint32_t width, uint32_t height,

@@ -92,7 +92,7 @@ void png_filter_piece(const PngFilters *filters, const PngRows *rows, const uint
     for (size_t y = 0; y < n; y++) {
         const uint8_t *const row = packed_row(rows, from + y * pitch, rooms[y % 2]);
         png_filter_row(filters, row, before, rows->row_bytes, (unsigned)rows->pixel_bytes,
-                       rows->choose, to + y * (rows->row_bytes + 1));
+                       rows->choice, to + y * (rows->row_bytes + 1));
         before = row;
     }
 }

@@ -15,7 +15,7 @@ typedef struct PngRows {
     size_t from_bytes;  /* of a row before packing */
     size_t row_bytes;   /* of a packed row */
     size_t pixel_bytes; /* distance to the pixel on the left, at least 1 */
-    bool choose;        /* a filter for every row; else rows are not filtered */
+    PngChoice choice;   /* of filters */
     uint32_t width;
     uint16_t channels;
     int16_t alpha;       /* index of that channel, or -1 */
