@@ -8,7 +8,7 @@
  * gets a line when a GPU is closed: its name, and the calls that worked. When the last one
  * is closed, all are as new. They decode images by zlib; IMGSTAT_STAND_IN_DOUBT is the part of
  * them, "3" for every third, that they doubt. */
-#include "codec/deflated_rows.h"
+#include "codec/decode_work.h"
 #include "device/module.h"
 
 #include <pthread.h>
@@ -298,18 +298,20 @@ static bool decode(const DeflatedRows *image)
     return true;
 }
 
-static ImgstatResult decode_async(Device *device, void *stream, const struct DeflatedRows *images,
-                                  size_t n, DevMem there, DevMem checks, ImgstatError *err)
+static ImgstatResult decode_async(Device *device, void *stream, const struct DecodeWork *what,
+                                  DevMem there, DevMem checks, ImgstatError *err)
 {
     (void)stream;
     (void)there;
     DeflatedCheck *const check = (DeflatedCheck *)(uintptr_t)checks.address;
     const size_t doubts = (size_t)number_of("IMGSTAT_STAND_IN_DOUBT", 0);
-    if (n == 0)
+    if (what->n_rows + what->n_pages == 0)
         return IMGSTAT_OK;
     IMGSTAT_TRY(work(device, err));
-    for (size_t i = 0; i < n; i++)
-        check[i].doubt = (doubts && i % doubts == 0) || !decode(&images[i]) ? DOUBT_STREAM : 0;
+    for (size_t i = 0; i < what->n_rows; i++)
+        check[i].doubt = (doubts && i % doubts == 0) || !decode(&what->rows[i]) ? DOUBT_STREAM : 0;
+    for (size_t i = 0; i < what->n_pages; i++)
+        check[what->n_rows + i].doubt = DOUBT_STREAM;
     return IMGSTAT_OK;
 }
 

@@ -2,6 +2,7 @@
 /* page_batch.c: streams fill the memory of a batch from below, rows and pixels from above. */
 #include "decode/page_batch.h"
 
+#include "codec/decode_work.h"
 #include "decode/deflated_place.h"
 
 #include <assert.h>
@@ -142,9 +143,10 @@ static ImgstatResult warm_measuring(SharedDevice *shared, const ImgstatPage *pag
 ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, unsigned parts,
                                  ImgstatError *err)
 {
+    const DecodeWork nothing = {0};
     const DevMem none = {0, 0};
     IMGSTAT_TRY(
-        shared->device->ops->decode_async(shared->device, own_stream, NULL, 0, none, none, err));
+        shared->device->ops->decode_async(shared->device, own_stream, &nothing, none, none, err));
     return page ? warm_measuring(shared, page, parts, err) : IMGSTAT_OK;
 }
 
@@ -398,7 +400,8 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
     if (res != IMGSTAT_OK || batch->n == 0)
         return res;
     pthread_mutex_lock(&batch->shared->lock);
-    res = device->ops->decode_async(device, own_stream, batch->rows, batch->n, batch->rows_there,
+    const DecodeWork work = {.rows = batch->rows, .n_rows = batch->n};
+    res = device->ops->decode_async(device, own_stream, &work, batch->rows_there,
                                     batch->checks_there, err);
     pthread_mutex_unlock(&batch->shared->lock);
     return res;
