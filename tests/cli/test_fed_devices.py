@@ -25,6 +25,10 @@ COMMANDS = (["stats"], ["stats", "--json", "--mode", "--shape", "--percentiles=0
             ["stats", "--json", "--by=group=([a-z]*)[0-9]*.png"], ["stats", "--json", "--region=3,2,9,5"],
             ["stats", "--json", "--salvage"])
 
+TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth=8"], ["equalize"], ["equalize", "--clahe"],
+              ["normalize", "--format=tiff", "--depth=float"], ["normalize", "--method=percentile", "--level=6"],
+              ["normalize", "--nodata=3"], ["equalize", "--together=file"])
+
 
 def gpu(**more):
     return {"IMGSTAT_CUDA_MODULE": MODULE, "IMGSTAT_STAND_IN_GPUS": "1", "IMGSTAT_DECODE": "threads",
@@ -101,6 +105,36 @@ def test_same(program, folder):
                 check(not {"--region=3,2,9,5", "--salvage"}.isdisjoint(words) or log.read_text() != "cuda:0 0\n",
                       f"{what}: the device has done nothing")
     print(f"{compared} lines compared")
+    check(compared > 1000, "nothing was compared")
+
+
+def compare_files(a, b, what):
+    names = sorted(path.name for path in a.iterdir())
+    check(names == sorted(path.name for path in b.iterdir()), f"{what}: other files are written")
+    wrong = [name for name in names if (a / name).read_bytes() != (b / name).read_bytes()]
+    check(not wrong, f"{what}: other bytes in {wrong[:5]}")
+    return len(names)
+
+
+def test_written(program, folder):
+    make_files(folder / "in")
+    names = [path.relative_to(folder) for path in sorted((folder / "in").glob("*.png"))]
+    log, compared = folder / "log", 0
+    for i, words in enumerate(TRANSFORMS):
+        cpu, cuda = folder / f"{i}a", folder / f"{i}b"
+        expected = run(program, *words, "--device=cpu", *names, "-o", cpu, status=None, cwd=folder)
+        for jobs, more in (1, {}), (3, {"doubt": 3}):
+            log.unlink(missing_ok=True)
+            got = run(program, *words, "--device=cuda", f"--jobs={jobs}", *names, "-o", cuda, "--force", status=None,
+                      cwd=folder, variables=gpu(log=log, **more))
+            what = f"{words} with {jobs} threads"
+            said = [re.sub(rb" in [0-9.]+ s\b.*", b"", done.stderr.replace(str(to).encode(), b"OUT"))
+                    for done, to in ((expected, cpu), (got, cuda))]
+            check(got.returncode == expected.returncode and said[0] == said[1], f"{what} says something else: {said[1][-300:]!r}")
+            compared += compare_files(cpu, cuda, what)
+            calls = sum(int(line.split()[1]) for line in log.read_text().splitlines())
+            check(calls > 50, f"{what}: the device has done nothing")
+    print(f"{compared} files compared")
     check(compared > 1000, "nothing was compared")
 
 
