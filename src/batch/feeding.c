@@ -159,12 +159,15 @@ static void *opener_main(void *context)
     Feeding *const f = context;
     SharedDevice *shared = NULL;
     ImgstatError error = {0};
+    const bool seated =
+        f->run->share.workers > 1; /* among busy threads opening takes twice as long */
+    if (seated)
+        seat_acquire(&f->seats, true);
     ImgstatResult res = open_shared(f, &shared, &error);
+    if (seated)
+        seat_release(&f->seats);
     if (res != IMGSTAT_OK && shared && device_list_fail(&f->run->devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE opened %.3f\n", measure_now());
-#endif
     pthread_mutex_lock(&f->lock);
     f->opened = true;
     f->result = res;
@@ -203,9 +206,6 @@ ImgstatResult feeding_create(MeasureRun *run, Feeding **out, ImgstatError *err)
     seats_init(&f->seats, run->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE begin %.3f\n", measure_now());
-#endif
     f->started = pthread_create(&f->opener, NULL, opener_main, f) == 0;
     if (!f->started)
         (void)opener_main(f);
@@ -219,10 +219,6 @@ void feeding_destroy(Feeding *f)
         return;
     if (f->started)
         pthread_join(f->opener, NULL);
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE end %.3f alone %llu %.3f latency %.3f\n", measure_now(),
-            (unsigned long long)f->alone_jobs, f->alone_seconds, f->latency);
-#endif
     shared_device_destroy(f->shared);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
@@ -397,9 +393,6 @@ static void feed(Fed *fed)
         seat_acquire(&f->seats, true);
     }
     const double seconds = measure_now() - start;
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE batch %zu sent %.3f done %.3f\n", fed->n, start, start + seconds);
-#endif
     if (res != IMGSTAT_OK) {
         finish_failed(fed, res, &error);
         return;
