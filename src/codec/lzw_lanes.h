@@ -10,8 +10,9 @@
  * not strings: each follows its string back to a byte from before the 32 codes, or to a code that
  * is a byte.
  *
- * Every place in input, output and table is compared with its end before it is used. 32 codes give
- * at least one byte: clear codes do not follow each other. */
+ * Every place in input, output and table is compared with its end before it is used. Time is
+ * bounded by the output: codes are taken 32 at a time or up to a clear code, n_out / 16 times and
+ * some at most. Streams that clear so often are no encoder's. */
 #ifndef IMGSTAT_CODEC_LZW_LANES_H
 #define IMGSTAT_CODEC_LZW_LANES_H
 
@@ -23,6 +24,8 @@ enum {
     LZW_NAMED,                            /* first code that stands for a string */
     LZW_MOST = (1 << 12) - LZW_NAMED + 1, /* codes after a clear code */
     LZW_BLOCK = 16, /* codes whose strings have at most 16 * 3,839 bytes, which 16 bits count */
+    LZW_GROUP_BYTES = 16, /* fewer on average would take too long */
+    LZW_SPARE_GROUPS = 64,
     LZW_AT_ONCE = 4 /* bytes of a lane on their way */
 };
 
@@ -34,7 +37,7 @@ typedef enum LzwVerdict {
     LZW_BAD_CODE,  /* a code that there is not, or no clear code before the first */
     LZW_BAD_SIZE,  /* a string that ends behind the output, or an end before it */
     LZW_BAD_INPUT, /* the input ends before the output */
-    LZW_BAD_CLEAR  /* two clear codes with nothing in between */
+    LZW_BAD_CLEAR  /* clear codes with nearly nothing in between */
 } LzwVerdict;
 
 typedef struct LzwCall {
@@ -229,7 +232,10 @@ LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
     uint32_t begin = 9, k = 0, done = 0;
     if (c->n_in < 2 || c->in[0] != 0x80 || c->in[1] & 0x80)
         return c->n_in < 2 ? LZW_BAD_INPUT : LZW_BAD_CODE;
-    while (done < c->n_out) {
+    for (uint32_t groups = c->n_out / LZW_GROUP_BYTES + LZW_SPARE_GROUPS; done < c->n_out;
+         groups--) {
+        if (groups == 0)
+            return LZW_BAD_CLEAR;
         const unsigned stop = lzw_group(s, c, begin, &k, &done);
         if (done == c->n_out)
             break;
@@ -242,8 +248,6 @@ LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
         if (stop == LZW_CLEARS) {
             unsigned width;
             const uint32_t bit = lzw_bit(k, &width);
-            if (k == 0)
-                return LZW_BAD_CLEAR;
             begin += bit + width;
             k = 0;
         }
