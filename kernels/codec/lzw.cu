@@ -15,9 +15,8 @@ static_assert(sizeof(LzwLanes) <= 9500, "21 warps an SM at least");
  *   Idea      A stream a warp, 32 codes at a time. Their places in the stream are known, their
  *             lengths follow from each other in 5 steps, their places in the output by a sum. Lanes
  *             then take bytes, each from the output before or by way of other strings of the 32.
- *   Work      about 200 instructions for 32 codes and 50 for 32 bytes, of a photograph with strings
- *             of 2 bytes 5 a byte in all; but 32 codes wait 10 times for what they have just
- * loaded.
+ *   Work      by its time some 1,000 instructions for 32 codes, 13 a byte of a photograph, whose
+ *             strings have 2 to 3 bytes.
  *   Memory    reads the stream once, writes its output once, reads earlier output, mostly from the
  *             cache; 9.3 KiB of shared memory, nearly all of it places of strings.
  *   Launch    <<<tiles, 32>>>.
