@@ -95,9 +95,11 @@ typedef struct ImgstatDecode ImgstatDecode;
 /* Reads the heads of n files and copies compressed pixels to the device. how: NULL for defaults;
  * its salvage and masks are not used. Names and bytes must stay until the object is destroyed. A
  * file that cannot be read is no failure: imgstat_decode_page and imgstat_decode_finish report it.
- * The device decodes PNG without interlacing and without tRNS of gray or RGB, if nothing about the
- * file is unusual; it takes as much memory as the pixels and the compressed bytes. The processor
- * decodes the first page of everything else in imgstat_decode_finish.
+ * The device decodes, if nothing about the file is unusual, PNG without interlacing and without
+ * tRNS of gray or RGB, and strips and tiles of TIFF that are uncompressed or compressed by deflate,
+ * LZW or PackBits, with any predictor and without a palette; it takes as much memory as the pixels
+ * and the compressed bytes. The processor decodes the first page of everything else in
+ * imgstat_decode_finish.
  * Allocates and waits: not while a graph is recorded. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_create(ImgstatDevice *device,
                                                                    const ImgstatEncoded *files,

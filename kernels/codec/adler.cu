@@ -2,15 +2,50 @@
 /* codec/adler.cu: the sums of Adler-32. */
 #include "codec/adler.cuh"
 #include "codec/png.cuh"
+#include "codec/tiles.cuh"
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 
 enum { THREADS = ADLER_THREADS, MODULUS = 65521 };
 
+/* The two sums of Adler-32, modulo 65,521. */
+struct Sums {
+    uint64_t plain, weighted;
+};
+
 /* The word whose first byte is number `at`, without its bytes from number n on. */
 DEVICE uint32_t first_bytes(uint32_t word, uint64_t n, unsigned at)
 {
     return n >= at + 4 ? word : n <= at ? 0 : word & ((1u << 8 * (unsigned)(n - at)) - 1);
+}
+
+/* Adds vectors number `first`, first + step, ... of n bytes; all threads of a block, which meet.
+ * The sums of all of them are those of the first thread. */
+DEVICE Sums block_sums(const uint8_t *bytes, uint64_t n, uint64_t first, uint64_t step)
+{
+    __shared__ uint64_t sums[2][THREADS / 32];
+    uint64_t sum = 0, weighted = 0;
+    for (uint64_t at = 16 * first; at < n; at += 16 * step) {
+        const uint4 raw = *(const uint4 *)(bytes + at);
+        unsigned inside;
+        const unsigned plain =
+            byte_sums({first_bytes(raw.x, n - at, 0), first_bytes(raw.y, n - at, 4),
+                       first_bytes(raw.z, n - at, 8), first_bytes(raw.w, n - at, 12)},
+                      &inside);
+        sum += plain;
+        weighted += (n - at) % MODULUS * plain + MODULUS - inside % MODULUS;
+    }
+    const uint64_t of_warp[2] = {warp_sum(sum % MODULUS), warp_sum(weighted % MODULUS)};
+    if (threadIdx.x % 32 == 0)
+        for (int i = 0; i < 2; i++)
+            sums[i][threadIdx.x / 32] = of_warp[i];
+    __syncthreads(); /* the sums of warps are there */
+    Sums all = {0, 0};
+    for (int w = 0; w < THREADS / 32 && threadIdx.x == 0; w++) {
+        all.plain += sums[0][w];
+        all.weighted += sums[1][w];
+    }
+    return {all.plain % MODULUS, all.weighted % MODULUS};
 }
 
 /*
@@ -28,37 +63,41 @@ DEVICE uint32_t first_bytes(uint32_t word, uint64_t n, unsigned at)
 static __global__ void __launch_bounds__(THREADS)
     add_bytes(const DeflatedRows *images, DeflatedCheck *checks)
 {
-    __shared__ uint64_t sums[2][THREADS / 32];
     const DeflatedRows &image = images[blockIdx.x];
     DeflatedCheck &check = checks[blockIdx.x];
     if (check.doubt)
         return;
     const uint64_t n = (uint64_t)image.height * (1 + image.row_bytes);
-    const uint8_t *const bytes = (const uint8_t *)image.filtered;
-    uint64_t sum = 0, weighted = 0;
-    for (uint64_t at = 16 * ((uint64_t)blockIdx.y * THREADS + threadIdx.x); at < n;
-         at += 16 * (uint64_t)THREADS * ADLER_BLOCKS) {
-        const uint4 raw = *(const uint4 *)(bytes + at);
-        unsigned inside;
-        const unsigned plain =
-            byte_sums({first_bytes(raw.x, n - at, 0), first_bytes(raw.y, n - at, 4),
-                       first_bytes(raw.z, n - at, 8), first_bytes(raw.w, n - at, 12)},
-                      &inside);
-        sum += plain;
-        weighted += (n - at) % MODULUS * plain + MODULUS - inside % MODULUS;
+    const Sums sums =
+        block_sums((const uint8_t *)image.filtered, n, (uint64_t)blockIdx.y * THREADS + threadIdx.x,
+                   (uint64_t)THREADS * ADLER_BLOCKS);
+    if (threadIdx.x == 0) {
+        atomicAdd((unsigned long long *)&check.sum, (unsigned long long)sums.plain);
+        atomicAdd((unsigned long long *)&check.weighted, (unsigned long long)sums.weighted);
     }
-    const uint64_t of_warp[2] = {warp_sum(sum % MODULUS), warp_sum(weighted % MODULUS)};
-    if (threadIdx.x % 32 == 0)
-        for (int i = 0; i < 2; i++)
-            sums[i][threadIdx.x / 32] = of_warp[i];
-    __syncthreads(); /* the sums of warps are there */
-    if (threadIdx.x < 2) {
-        uint64_t all = 0;
-        for (int w = 0; w < THREADS / 32; w++)
-            all += sums[threadIdx.x][w];
-        atomicAdd((unsigned long long *)(threadIdx.x ? &check.weighted : &check.sum),
-                  (unsigned long long)(all % MODULUS));
-    }
+}
+
+/*
+ * check_tiles: compares the Adler-32 of deflated tiles.
+ *
+ *   Idea      That of add_bytes, a block a tile.
+ *   Memory    reads the output of tiles once.
+ *   Launch    <<<tiles, ADLER_THREADS>>>.
+ *   Requires  tiles that are inflated or doubted; a tile has fewer than 2^31 bytes.
+ *   Result    a doubt where a sum is not that of the file.
+ */
+static __global__ void __launch_bounds__(THREADS)
+    check_tiles(const TiledPage *pages, const CodedTile *tiles, DeflatedCheck *checks)
+{
+    const CodedTile &tile = tiles[blockIdx.x];
+    const bool doubted = checks[tile.page].doubt != 0; /* which other blocks may set now */
+    if (pages[tile.page].coding != TILE_DEFLATED || __syncthreads_or(doubted))
+        return;
+    const Sums sums = block_sums((const uint8_t *)tile.out, tile.n_out, threadIdx.x, THREADS);
+    const uint32_t low = (uint32_t)((1 + sums.plain) % MODULUS);
+    const uint32_t high = (uint32_t)((tile.n_out + sums.weighted) % MODULUS);
+    if (threadIdx.x == 0 && (high << 16 | low) != tile.adler)
+        atomicOr(&checks[tile.page].doubt, (unsigned)DOUBT_ADLER);
 }
 
 cudaError_t launch_add_bytes(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
@@ -67,5 +106,14 @@ cudaError_t launch_add_bytes(const DeflatedRows *images, size_t n, DeflatedCheck
     if (n == 0)
         return load_kernel((const void *)add_bytes);
     add_bytes<<<dim3((unsigned)n, ADLER_BLOCKS), THREADS, 0, stream>>>(images, checks);
+    return cudaGetLastError();
+}
+
+cudaError_t launch_check_tiles(const DecodeWork *there, DeflatedCheck *checks, cudaStream_t stream)
+{
+    if (there->n_tiles == 0)
+        return load_kernel((const void *)check_tiles);
+    check_tiles<<<(unsigned)there->n_tiles, THREADS, 0, stream>>>(there->pages, there->tiles,
+                                                                  checks);
     return cudaGetLastError();
 }

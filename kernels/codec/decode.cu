@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* codec/decode.cu: from the compressed bytes of images to their pixels. */
 #include "codec/png.cuh"
+#include "codec/tiles.cuh"
 #include "device/cuda_device.h"
 
 /* Images of a launch: grids have as many blocks in one direction. */
 enum { LAUNCH_MOST = 1 << 20 };
 
-static ImgstatResult decode_launch(CudaDevice *device, cudaStream_t stream,
-                                   const DeflatedRows *images, const DeflatedRows *there, size_t n,
-                                   DeflatedCheck *checks, ImgstatError *err)
+static ImgstatResult decode_rows(CudaDevice *device, cudaStream_t stream,
+                                 const DeflatedRows *images, const DeflatedRows *there, size_t n,
+                                 DeflatedCheck *checks, ImgstatError *err)
 {
     bool expands = false;
     for (size_t i = 0; i < n; i++)
@@ -25,28 +26,75 @@ static ImgstatResult decode_launch(CudaDevice *device, cudaStream_t stream,
     return cuda_launched(device, stream, "expand_rows", err);
 }
 
-ImgstatResult cuda_decode_async(Device *base, void *stream, const DeflatedRows *images, size_t n,
-                                DevMem there, DevMem checks, ImgstatError *err)
+/* Loads all kernels. */
+static ImgstatResult decode_load(CudaDevice *device, ImgstatError *err)
+{
+    const DecodeWork none = {};
+    CUDA_TRY(device, err, launch_inflate_rows(NULL, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_add_bytes(NULL, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_expand_rows(NULL, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_inflate_tiles(&none, NULL, NULL));
+    CUDA_TRY(device, err, launch_check_tiles(&none, NULL, NULL));
+    CUDA_TRY(device, err, launch_lzw_tiles(&none, NULL, NULL));
+    CUDA_TRY(device, err, launch_packbits_tiles(&none, NULL, NULL));
+    CUDA_TRY(device, err, launch_unpredict_tiles(&none, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_store_tiles(&none, 0, NULL, NULL));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult decode_tiles(CudaDevice *device, cudaStream_t stream, const DecodeWork *work,
+                                  const DecodeWork *there, DeflatedCheck *checks, ImgstatError *err)
+{
+    bool has[TILE_CODINGS] = {}, predicted = false;
+    uint32_t rows = 0;
+    for (size_t i = 0; i < work->n_pages; i++) {
+        const TiledPage &page = work->pages[i];
+        has[page.coding] = true;
+        predicted = predicted || page.prediction != TILE_SAMPLES;
+        rows = page.tile_height > rows ? page.tile_height : rows;
+    }
+    if (has[TILE_DEFLATED]) {
+        CUDA_TRY(device, err, launch_inflate_tiles(there, checks, stream));
+        IMGSTAT_TRY(cuda_launched(device, stream, "inflate_tiles", err));
+        CUDA_TRY(device, err, launch_check_tiles(there, checks, stream));
+        IMGSTAT_TRY(cuda_launched(device, stream, "check_tiles", err));
+    }
+    if (has[TILE_LZW]) {
+        CUDA_TRY(device, err, launch_lzw_tiles(there, checks, stream));
+        IMGSTAT_TRY(cuda_launched(device, stream, "lzw_tiles", err));
+    }
+    if (has[TILE_PACKBITS]) {
+        CUDA_TRY(device, err, launch_packbits_tiles(there, checks, stream));
+        IMGSTAT_TRY(cuda_launched(device, stream, "packbits_tiles", err));
+    }
+    if (predicted) {
+        CUDA_TRY(device, err, launch_unpredict_tiles(there, rows, checks, stream));
+        IMGSTAT_TRY(cuda_launched(device, stream, "unpredict_tiles", err));
+    }
+    CUDA_TRY(device, err, launch_store_tiles(there, rows, checks, stream));
+    return cuda_launched(device, stream, "store_tiles", err);
+}
+
+ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *work, DevMem there,
+                                DevMem checks, ImgstatError *err)
 {
     CudaDevice *const device = (CudaDevice *)base;
+    const size_t n = work->n_rows + work->n_pages, bytes = decode_work_bytes(work);
     CUDA_ENTER(device, err);
-    if (n == 0) {
-        CUDA_TRY(device, err, launch_inflate_rows(NULL, 0, NULL, NULL));
-        CUDA_TRY(device, err, launch_add_bytes(NULL, 0, NULL, NULL));
-        CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, NULL, NULL));
-        CUDA_TRY(device, err, launch_expand_rows(NULL, 0, NULL, NULL));
-        return IMGSTAT_OK;
-    }
-    assert(there.bytes >= n * sizeof(DeflatedRows) && checks.bytes >= n * sizeof(DeflatedCheck));
-    DeflatedRows *const to = (DeflatedRows *)(uintptr_t)there.address;
+    if (n == 0)
+        return decode_load(device, err);
+    assert(there.bytes >= bytes && checks.bytes >= n * sizeof(DeflatedCheck));
+    const DecodeWork to = decode_work_at(work, (void *)(uintptr_t)there.address);
     DeflatedCheck *const check = (DeflatedCheck *)(uintptr_t)checks.address;
     const cudaStream_t on = (cudaStream_t)stream;
     CUDA_TRY(device, err, cudaMemsetAsync(check, 0, n * sizeof *check, on));
-    CUDA_TRY(device, err, cudaMemcpyAsync(to, images, n * sizeof *to, cudaMemcpyHostToDevice, on));
-    for (size_t i = 0; i < n; i += LAUNCH_MOST) {
-        const size_t left = n - i;
-        IMGSTAT_TRY(decode_launch(device, on, images + i, to + i,
-                                  left < LAUNCH_MOST ? left : (size_t)LAUNCH_MOST, check + i, err));
+    CUDA_TRY(device, err, cudaMemcpyAsync(to.rows, work->rows, bytes, cudaMemcpyHostToDevice, on));
+    for (size_t i = 0; i < work->n_rows; i += LAUNCH_MOST) {
+        const size_t left = work->n_rows - i;
+        IMGSTAT_TRY(decode_rows(device, on, work->rows + i, to.rows + i,
+                                left < LAUNCH_MOST ? left : (size_t)LAUNCH_MOST, check + i, err));
     }
-    return IMGSTAT_OK;
+    return work->n_tiles > 0 ? decode_tiles(device, on, work, &to, check + work->n_rows, err)
+                             : IMGSTAT_OK;
 }

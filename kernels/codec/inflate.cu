@@ -5,6 +5,7 @@
 
 #include "codec/inflate_streams.h"
 #include "codec/png.cuh"
+#include "codec/tiles.cuh"
 
 #include <limits.h>
 
@@ -29,7 +30,7 @@ static __global__ void __launch_bounds__(LANES)
 {
     __shared__ InflateLanes lanes;
     const DeflatedStream s = streams[blockIdx.x];
-    const InflateCall call = {s.in, s.n_in, s.out, s.n_out, s.window};
+    const InflateCall call = {s.in, s.n_in, 0, s.out, s.n_out, s.window};
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
     if (lanes_leader())
         verdict[blockIdx.x] = found;
@@ -43,13 +44,40 @@ static __global__ void __launch_bounds__(LANES)
 {
     __shared__ InflateLanes lanes;
     const DeflatedRows &image = images[blockIdx.x];
-    const InflateCall call = {(const uint8_t *)image.in, image.n_in, (uint8_t *)image.filtered,
-                              image.height * (1 + image.row_bytes), image.window};
+    const InflateCall call = {(const uint8_t *)image.in,
+                              image.n_in,
+                              0,
+                              (uint8_t *)image.filtered,
+                              image.height * (1 + image.row_bytes),
+                              image.window};
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
     if (lanes_leader()) {
         checks[blockIdx.x].inflate = found;
         checks[blockIdx.x].doubt = found == INFLATE_RIGHT ? 0 : DOUBT_STREAM;
     }
+}
+
+/*
+ * inflate_tiles: inflate_streams of deflated tiles, which begin anywhere; a doubt is in the check
+ * of their page.
+ */
+static __global__ void __launch_bounds__(LANES)
+    inflate_tiles(const TiledPage *pages, const CodedTile *tiles, DeflatedCheck *checks)
+{
+    __shared__ InflateLanes lanes;
+    const CodedTile &tile = tiles[blockIdx.x];
+    if (pages[tile.page].coding != TILE_DEFLATED)
+        return;
+    const uint32_t before = (uint32_t)(tile.in % 4);
+    const InflateCall call = {(const uint8_t *)(tile.in - before),
+                              tile.n_in + before,
+                              before,
+                              (uint8_t *)tile.out,
+                              tile.n_out,
+                              tile.window};
+    const InflateVerdict found = inflate_by_lanes(&lanes, &call);
+    if (lanes_leader() && found != INFLATE_RIGHT)
+        atomicOr(&checks[tile.page].doubt, (unsigned)DOUBT_STREAM);
 }
 
 cudaError_t cuda_inflate(const DeflatedStream *streams, size_t n, uint32_t *verdict,
@@ -69,5 +97,15 @@ cudaError_t launch_inflate_rows(const DeflatedRows *images, size_t n, DeflatedCh
     if (n == 0)
         return load_kernel((const void *)inflate_rows);
     inflate_rows<<<(unsigned)n, LANES, 0, stream>>>(images, checks);
+    return cudaGetLastError();
+}
+
+cudaError_t launch_inflate_tiles(const DecodeWork *there, DeflatedCheck *checks,
+                                 cudaStream_t stream)
+{
+    if (there->n_tiles == 0)
+        return load_kernel((const void *)inflate_tiles);
+    inflate_tiles<<<(unsigned)there->n_tiles, LANES, 0, stream>>>(there->pages, there->tiles,
+                                                                  checks);
     return cudaGetLastError();
 }

@@ -137,6 +137,9 @@ enum { CLAHE_PIXEL_THREADS = 256, CLAHE_TILE_WARPS = 8, CLAHE_STRIP_ROWS = 64 };
 /* device. Host images travel through buffers of STAGE_BYTES, 150 us at 55 GB/s and far above what a
  * launch costs. With four the copy engine never waits for the host to fill the next ("Staging"). */
 enum { STAGE_SLOTS = 4, STAGE_BYTES = 8 << 20 };
+/* Bytes of memory that is not pinned from which an upload goes through these buffers: the driver
+ * copies on one thread. */
+enum { UPLOAD_STAGED = 2 << 20 };
 /* Bytes that a thread of the host copies into a buffer at a time. */
 enum { STAGE_TASK_BYTES = 512 << 10 };
 /* Pinned buffers that are kept for the next band, and the largest of them. */
@@ -152,6 +155,8 @@ enum { APPLY_SLOTS = 3, APPLY_BYTES = 2 << 20 };
 
 /* codec. Blocks of an image where it is summed, or its samples are unpacked, and their threads. */
 enum { ADLER_THREADS = 256, ADLER_BLOCKS = 16, EXPAND_THREADS = 256, EXPAND_BLOCKS = 32 };
+/* Strips and tiles: rows of one that a block takes, a warp each at a time. */
+enum { CODED_THREADS = 256, CODED_ROWS = 32 };
 /* Deflating: several blocks an SM hide the threads that work alone. */
 enum { DEFLATE_THREADS = 256, DEFLATE_BLOCKS = 4 };
 enum { FILTER_THREADS = 256 };

@@ -242,6 +242,16 @@ static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, Imgsta
     return IMGSTAT_OK;
 }
 
+/* Memory that the driver does not know either gives an error or is "unregistered". */
+static bool is_pinned(const void *memory)
+{
+    cudaPointerAttributes attributes;
+    if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess)
+        return attributes.type == cudaMemoryTypeHost;
+    (void)cudaGetLastError();
+    return false;
+}
+
 /* Waits: `from` belongs to the caller again when it returns. */
 static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const void *from,
                                    size_t bytes, ImgstatError *err)
@@ -251,9 +261,11 @@ static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const
     IMGSTAT_TRY(check_range(to, offset, bytes, err));
     if (bytes == 0)
         return IMGSTAT_OK;
+    char *const there = (char *)(uintptr_t)to.address + offset;
+    if (bytes >= UPLOAD_STAGED && !is_pinned(from))
+        return cuda_upload(device, there, from, bytes, err);
     CUDA_TRY(device, err,
-             cudaMemcpyAsync((char *)(uintptr_t)to.address + offset, from, bytes,
-                             cudaMemcpyHostToDevice, device->stream));
+             cudaMemcpyAsync(there, from, bytes, cudaMemcpyHostToDevice, device->stream));
     CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
     return IMGSTAT_OK;
 }

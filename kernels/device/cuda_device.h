@@ -208,6 +208,11 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
 
+/* Copies bytes that the host has not pinned by way of the staging buffers, in the order of the
+ * device's stream. `from` belongs to the caller again when it returns. */
+ImgstatResult cuda_upload(CudaDevice *device, void *to, const void *from, size_t bytes,
+                          ImgstatError *err);
+
 /* A CudaRead whose context is a function object: calls it with each image. */
 template <typename Read>
 static ImgstatResult cuda_each(void *context, CudaDevice *, const ImagePro *images,
@@ -322,8 +327,8 @@ ImgstatResult cuda_clahe_read(Device *device, ClahePage *page, const ImagePro *b
 ImgstatResult cuda_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
 ImgstatResult cuda_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                ImagePro *to, ImgstatError *err);
-ImgstatResult cuda_decode_async(Device *device, void *stream, const struct DeflatedRows *images,
-                                size_t n, DevMem there, DevMem checks, ImgstatError *err);
+ImgstatResult cuda_decode_async(Device *device, void *stream, const struct DecodeWork *work,
+                                DevMem there, DevMem checks, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 /* Adds every channel of n images to a record each. */

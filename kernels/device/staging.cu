@@ -46,15 +46,41 @@ static void gather_rows(ThreadPool *pool, unsigned char *to, const unsigned char
     thread_pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
 }
 
-static ImgstatResult begin_buffer(CudaDevice *device, StageBuffer *buffer, size_t least,
-                                  ImgstatError *err)
+/* Takes the next slot, with room for `bytes` bytes on the host. */
+static ImgstatResult begin_slot(CudaDevice *device, size_t bytes, StageSlot **out,
+                                ImgstatError *err)
 {
-    StageSlot *slot = &device->stage[device->stage_next++ % STAGE_SLOTS];
-    const size_t bytes = least > (size_t)STAGE_BYTES ? least : (size_t)STAGE_BYTES;
+    StageSlot *const slot = *out = &device->stage[device->stage_next++ % STAGE_SLOTS];
     if (slot->busy) /* its last copy and the kernels that read it are done */
         CUDA_TRY(device, err, cudaEventSynchronize(slot->used));
     slot->busy = false;
-    IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
+    return cuda_reserve_host(device, &slot->pinned, bytes, err);
+}
+
+ImgstatResult cuda_upload(CudaDevice *device, void *to, const void *from, size_t bytes,
+                          ImgstatError *err)
+{
+    for (size_t at = 0; at < bytes; at += STAGE_BYTES) {
+        const size_t left = bytes - at, n = left < STAGE_BYTES ? left : (size_t)STAGE_BYTES;
+        StageSlot *slot;
+        IMGSTAT_TRY(begin_slot(device, STAGE_BYTES, &slot, err));
+        gather_rows(device->pool, (unsigned char *)slot->pinned.memory,
+                    (const unsigned char *)from + at, 1, 1, n);
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync((char *)to + at, slot->pinned.memory, n, cudaMemcpyHostToDevice,
+                                 device->stream));
+        CUDA_TRY(device, err, cudaEventRecord(slot->used, device->stream));
+        slot->busy = true;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult begin_buffer(CudaDevice *device, StageBuffer *buffer, size_t least,
+                                  ImgstatError *err)
+{
+    StageSlot *slot;
+    const size_t bytes = least > (size_t)STAGE_BYTES ? least : (size_t)STAGE_BYTES;
+    IMGSTAT_TRY(begin_slot(device, bytes, &slot, err));
     IMGSTAT_TRY(cuda_reserve(device, &slot->pixels, bytes, false, err));
     buffer->slot = slot;
     buffer->used = buffer->n = 0;

@@ -5,12 +5,12 @@
 
 #include "base/buffer_cache.h"
 #include "base/image.h"
-#include "codec/deflated_rows.h"
 #include "codec/limits.h"
 #include "codec/metadata.h"
 #include "codec/page_list.h"
 #include "codec/page_mask.h"
 #include "codec/source.h"
+#include "codec/tiled_page.h"
 #include "codec/warnings.h"
 
 /* Which paths through a decoder are allowed. Tests set IMGSTAT_DECODE to "plain" or "threads":
@@ -127,6 +127,11 @@ typedef struct Codec {
      * it is unusual: then rows are read. NULL: pages are never stored like that. */
     bool (*deflated)(Decoder *decoder, uint8_t *to, size_t room, DeflatedRows *out,
                      uint8_t colors[DEFLATED_COLORS][4]);
+
+    /* Describes the page selected as tiles, but for the places in device memory: `in` becomes the
+     * place in the file, all of whose bytes are there. The caller frees *tiles, out->n_tiles of
+     * them. As `deflated` otherwise. */
+    bool (*coded_tiles)(Decoder *decoder, TiledPage *out, CodedTile **tiles);
 
     /* Adds the metadata of the page selected to *out, which is all zero. Damaged metadata is left
      * out, with a warning. The caller releases *out, also after a failure. */

@@ -13,7 +13,6 @@
 #endif
 
 enum {
-    HEAD_BYTES = 2,
     WINDOW_BITS = 15,    /* the largest */
     MOST_BYTES = 1 << 30 /* a call: both libraries count in 32 bits */
 };
@@ -21,7 +20,7 @@ enum {
 struct Inflater {
     uint64_t total;
     unsigned n_head; /* bytes of the header seen */
-    uint8_t head[HEAD_BYTES];
+    uint8_t head[ZLIB_HEAD];
 #ifdef IMGSTAT_WITH_ISAL
     struct inflate_state state;
 #else
@@ -37,6 +36,17 @@ unsigned inflate_window_bits(const uint8_t head[2])
         (method << 8 | flags) % 31 != 0)
         return 0;
     return window_bits;
+}
+
+bool inflate_read_frame(const uint8_t *stream, size_t bytes, uint32_t *window, uint32_t *adler)
+{
+    if (bytes <= ZLIB_FRAME)
+        return false;
+    const unsigned window_bits = inflate_window_bits(stream);
+    const uint8_t *const end = stream + bytes - ZLIB_TAIL;
+    *window = 1u << window_bits;
+    *adler = (uint32_t)end[0] << 24 | (uint32_t)end[1] << 16 | (uint32_t)end[2] << 8 | end[3];
+    return window_bits > 0;
 }
 
 /* ISA-L does not compare distances with the window. */
@@ -133,9 +143,9 @@ uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
                           size_t *room)
 {
-    for (size_t i = 0; i < *n_in && inflater->n_head < HEAD_BYTES; i++) {
+    for (size_t i = 0; i < *n_in && inflater->n_head < ZLIB_HEAD; i++) {
         inflater->head[inflater->n_head++] = (*in)[i];
-        if (inflater->n_head == HEAD_BYTES &&
+        if (inflater->n_head == ZLIB_HEAD &&
             !inflate_head_is_usual(inflater->head, inflater->total))
             return INFLATE_DAMAGED;
     }

@@ -34,6 +34,13 @@ InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, 
  * needs a dictionary. */
 unsigned inflate_window_bits(const uint8_t head[2]);
 
+/* Bytes of a zlib stream before and behind its deflate data. */
+enum { ZLIB_HEAD = 2, ZLIB_TAIL = 4, ZLIB_FRAME = ZLIB_HEAD + ZLIB_TAIL };
+
+/* Reads what is around the deflate data of a zlib stream of `bytes` bytes: the largest distance and
+ * the Adler-32. Returns false if it is no such stream, or needs a dictionary. */
+bool inflate_read_frame(const uint8_t *stream, size_t bytes, uint32_t *window, uint32_t *adler);
+
 /* Returns whether a stream of `total` bytes may begin like this: deflate, without a dictionary,
  * with a window that holds every possible distance. */
 bool inflate_head_is_usual(const uint8_t head[2], uint64_t total);

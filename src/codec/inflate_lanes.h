@@ -46,7 +46,8 @@ typedef enum InflateVerdict {
 
 typedef struct InflateCall {
     const uint8_t *in; /* on a boundary of 4 */
-    uint32_t n_in;     /* <= INFLATE_BYTES_MOST */
+    uint32_t n_in;     /* <= INFLATE_BYTES_MOST, with those before the stream */
+    uint32_t before;   /* bytes before the stream, which do not count */
     uint8_t *out;
     uint32_t n_out;  /* <= INFLATE_OUTPUT_MOST */
     uint32_t window; /* largest distance */
@@ -437,7 +438,7 @@ LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c,
 /* Decompresses a whole stream: called by 32 lanes, or by one thread of C. */
 LANES_INLINE InflateVerdict inflate_by_lanes(InflateLanes *s, const InflateCall *c)
 {
-    InflatePlace at = {0, 0, 0};
+    InflatePlace at = {8 * c->before, 0, 0};
     inflate_load(s, c, &at);
     for (bool last = false; !last;) {
         last = inflate_take(s, c, &at, 1) != 0;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { LANES = 32 };
 
@@ -83,6 +84,35 @@ LANES_INLINE uint32_t lanes_word(const uint8_t *bytes, uint32_t n, uint32_t i)
     return word;
 }
 
+/* Returns a word of 1, 2, 4 or 8 bytes in the order of the machine, from anywhere. */
+LANES_INLINE uint64_t lanes_load(const uint8_t *at, unsigned bytes)
+{
+    uint64_t word = 0;
+    if (bytes == 1)
+        return *at;
+    if ((uintptr_t)at % bytes == 0)
+        return bytes == 2   ? *(const uint16_t *)at
+               : bytes == 4 ? *(const uint32_t *)at
+                            : *(const uint64_t *)at;
+    for (unsigned i = 0; i < bytes; i++)
+        word |= (uint64_t)at[i] << 8 * i;
+    return word;
+}
+
+/* Stores the lowest bytes of a word anywhere. */
+LANES_INLINE void lanes_store(uint8_t *at, unsigned bytes, uint64_t word)
+{
+    if (bytes == 1 || (uintptr_t)at % bytes != 0)
+        for (unsigned i = 0; i < bytes; i++)
+            at[i] = (uint8_t)(word >> 8 * i);
+    else if (bytes == 2)
+        *(uint16_t *)at = (uint16_t)word;
+    else if (bytes == 4)
+        *(uint32_t *)at = (uint32_t)word;
+    else
+        *(uint64_t *)at = word;
+}
+
 #else
 
 #define LANES_INLINE static inline
@@ -148,6 +178,39 @@ LANES_INLINE uint32_t lanes_word(const uint8_t *bytes, uint32_t n, uint32_t i)
     for (uint32_t k = 0; k < 4 && (uint64_t)i * 4 + k < n; k++)
         word |= (uint32_t)bytes[(size_t)i * 4 + k] << 8 * k;
     return word;
+}
+
+LANES_INLINE uint64_t lanes_load(const uint8_t *at, unsigned bytes)
+{
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    switch (bytes) {
+    case 1:
+        return *at;
+    case 2:
+        memcpy(&two, at, sizeof two);
+        return two;
+    case 4:
+        memcpy(&four, at, sizeof four);
+        return four;
+    default:
+        memcpy(&eight, at, sizeof eight);
+        return eight;
+    }
+}
+
+LANES_INLINE void lanes_store(uint8_t *at, unsigned bytes, uint64_t word)
+{
+    const uint8_t one = (uint8_t)word;
+    const uint16_t two = (uint16_t)word;
+    const uint32_t four = (uint32_t)word;
+    memcpy(at,
+           bytes == 1   ? (const void *)&one
+           : bytes == 2 ? (const void *)&two
+           : bytes == 4 ? (const void *)&four
+                        : (const void *)&word,
+           bytes);
 }
 
 #endif

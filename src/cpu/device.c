@@ -291,14 +291,12 @@ static ImgstatResult cpu_wait_async(Device *device, void *stream, ImgstatError *
 }
 
 /* Leaves all images to the decoders. */
-static ImgstatResult cpu_decode_async(Device *device, void *stream,
-                                      const struct DeflatedRows *images, size_t n, DevMem there,
-                                      DevMem checks, ImgstatError *err)
+static ImgstatResult cpu_decode_async(Device *device, void *stream, const struct DecodeWork *work,
+                                      DevMem there, DevMem checks, ImgstatError *err)
 {
     (void)device;
     (void)stream;
-    (void)images;
-    (void)n;
+    (void)work;
     (void)there;
     (void)err;
     if (checks.bytes > 0)

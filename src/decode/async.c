@@ -1,234 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* async.c: files in host memory to pixels in device memory, on the caller's stream. */
-#include "imgstat_async.h"
-
-#include "base/thread_pool.h"
-#include "codec/codec.h"
-#include "device/device.h"
+#include "decode/decode.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { PLACE_ALIGN = 256 };
-
-/* One file. */
-typedef struct DecodeFile {
-    ImgstatEncoded from;
-    ImgstatPage page;
-    ImgstatError error; /* its code is not IMGSTAT_OK: the file cannot be read */
-    bool unusual;       /* a warning was given */
-    bool on_device;
-    DeflatedRows rows;    /* on_device */
-    uint8_t (*colors)[4]; /* with ROWS_COLORS */
-    size_t staged_at;     /* room for the compressed pixels among those of all files */
-    ImagePro image;
-} DecodeFile;
-
-struct ImgstatDecode {
-    Device *device;
-    ImgstatOpen how;
-    size_t n, n_on_device;
-    DecodeFile *file;
-    uint8_t *staged; /* compressed pixels, until they are on the device */
-    size_t staged_bytes;
-    DeflatedRows *rows; /* host_alloc: of the files that the device decodes, in order */
-    DevMem memory, rows_there, checks;
-    bool enqueued;
-};
-
-/* ---- Files in memory ---- */
-
-static ImgstatResult read_memory(void *context, uint64_t offset, void *to, size_t bytes,
-                                 size_t *got, ImgstatError *err)
-{
-    const ImgstatEncoded *const from = context;
-    (void)err;
-    const size_t left = offset < from->n_bytes ? from->n_bytes - (size_t)offset : 0;
-    *got = bytes < left ? bytes : left;
-    if (*got > 0)
-        memcpy(to, (const uint8_t *)from->bytes + offset, *got);
-    return IMGSTAT_OK;
-}
-
-/* Opens a file and selects its first page. */
-static ImgstatResult open_page(DecodeFile *f, const ImgstatOpen *how, ImgstatFile **file,
-                               ImgstatPage *page, ImgstatError *err)
-{
-    const ImgstatInput input = {
-        .bytes = f->from.n_bytes, .read_at = read_memory, .context = &f->from};
-    IMGSTAT_TRY(file_open(f->from.name, &input, how, NULL, file, err));
-    const ImgstatResult res = imgstat_file_page(*file, 0, page, err);
-    if (res == IMGSTAT_OK)
-        return res;
-    imgstat_file_close(*file);
-    *file = NULL;
-    return res;
-}
-
-/* ---- Heads ---- */
-
-static void note_unusual(void *context, const char *message)
-{
-    (void)message;
-    ((DecodeFile *)context)->unusual = true;
-}
-
-/* Reads the head of a file, and stages its compressed pixels if the device can decode them. */
-static void prepare_file(void *context, size_t task, unsigned thread)
-{
-    ImgstatDecode *const decode = context;
-    DecodeFile *const f = &decode->file[task];
-    ImgstatFile *file = NULL;
-    uint8_t colors[DEFLATED_COLORS][4];
-    (void)thread;
-    ImgstatOpen how = decode->how;
-    how.warn = note_unusual;
-    how.warn_context = f;
-    if (open_page(f, &how, &file, &f->page, &f->error) != IMGSTAT_OK)
-        return;
-    Decoder *const decoder = file->decoder;
-    f->page.axis_name = NULL; /* the file's */
-    f->on_device = decode->staged && decoder->codec->deflated &&
-                   decoder->codec->deflated(decoder, decode->staged + f->staged_at, f->from.n_bytes,
-                                            &f->rows, colors) &&
-                   !f->unusual;
-    if (f->on_device && f->rows.form == ROWS_COLORS) {
-        f->colors = malloc(sizeof colors);
-        f->on_device = f->colors != NULL;
-        if (f->colors)
-            memcpy(f->colors, colors, sizeof colors);
-    }
-    imgstat_file_close(file);
-}
-
-static ImgstatResult prepare_files(ImgstatDecode *decode, ImgstatError *err)
-{
-    ThreadPool *pool = NULL;
-    const unsigned threads = decode->device->threads;
-    IMGSTAT_TRY(
-        thread_pool_create(decode->n < threads ? (unsigned)decode->n : threads, &pool, err));
-    thread_pool_run(pool, decode->n, prepare_file, decode);
-    thread_pool_destroy(pool);
-    return IMGSTAT_OK;
-}
-
-/* ---- Memory ---- */
-
-static size_t padded(size_t bytes, size_t to)
-{
-    return (bytes + to - 1) / to * to;
-}
-
-/* Returns a place for `bytes` bytes, and advances *at behind it. */
-static size_t place(size_t *at, size_t bytes)
-{
-    const size_t here = *at;
-    *at += padded(bytes, PLACE_ALIGN);
-    return here;
-}
-
-/* Places what the files need in one allocation behind *at, relative to its start. */
-static void place_files(ImgstatDecode *decode, size_t *at)
-{
-    for (size_t i = 0; i < decode->n; i++) {
-        DecodeFile *const f = &decode->file[i];
-        DeflatedRows *const rows = &f->rows;
-        if (!f->on_device)
-            continue;
-        rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
-        rows->row_pitch = padded(rows->row_bytes, 4);
-        if (rows->form != ROWS_PLAIN)
-            rows->rows = place(at, rows->row_pitch * rows->height);
-        if (rows->form == ROWS_COLORS)
-            rows->colors = place(at, sizeof *f->colors * DEFLATED_COLORS);
-    }
-}
-
-/* Makes addresses of places, and uploads colours. */
-static ImgstatResult fill_rows(ImgstatDecode *decode, size_t staged_at, ImgstatError *err)
-{
-    const DeviceOps *const ops = decode->device->ops;
-    const uint64_t base = decode->memory.address;
-    size_t k = 0;
-    for (size_t i = 0; i < decode->n; i++) {
-        DecodeFile *const f = &decode->file[i];
-        if (!f->on_device)
-            continue;
-        if (f->colors)
-            IMGSTAT_TRY(ops->upload(decode->device, decode->memory, (size_t)f->rows.colors,
-                                    f->colors, sizeof *f->colors * DEFLATED_COLORS, err));
-        f->rows.in = base + staged_at + f->staged_at + DEFLATED_ALIGN;
-        f->rows.filtered += base;
-        f->rows.rows += base;
-        f->rows.colors += base;
-        decode->rows[k++] = f->rows;
-    }
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult allocate(ImgstatDecode *decode, ImgstatError *err)
-{
-    Device *const device = decode->device;
-    const DeviceOps *const ops = device->ops;
-    for (size_t i = 0; i < decode->n; i++)
-        decode->n_on_device += decode->file[i].on_device;
-    const size_t n = decode->n_on_device;
-    if (n == 0)
-        return IMGSTAT_OK;
-    size_t bytes = 0;
-    const size_t rows_at = place(&bytes, n * sizeof(DeflatedRows));
-    const size_t checks_at = place(&bytes, n * sizeof(DeflatedCheck));
-    const size_t staged_at = place(&bytes, decode->staged_bytes);
-    place_files(decode, &bytes);
-    void *rows = NULL;
-    IMGSTAT_TRY(ops->host_alloc(device, n * sizeof(DeflatedRows), &rows, err));
-    decode->rows = rows;
-    IMGSTAT_TRY(ops->alloc(device, bytes, &decode->memory, err));
-    decode->rows_there = (DevMem){decode->memory.address + rows_at, n * sizeof(DeflatedRows)};
-    decode->checks = (DevMem){decode->memory.address + checks_at, n * sizeof(DeflatedCheck)};
-    IMGSTAT_TRY(fill_rows(decode, staged_at, err));
-    IMGSTAT_TRY(
-        ops->upload(device, decode->memory, staged_at, decode->staged, decode->staged_bytes, err));
-    const DevMem none = {0, 0};
-    IMGSTAT_TRY(ops->decode_async(device, NULL, NULL, 0, none, none, err));
-    return ops->wait(device, err); /* before another stream uses it */
-}
 
 void imgstat_decode_destroy(ImgstatDecode *decode)
 {
     if (!decode)
         return;
     const DeviceOps *const ops = decode->device->ops;
-    for (size_t i = 0; decode->file && i < decode->n; i++)
+    for (size_t i = 0; decode->file && i < decode->n; i++) {
         free(decode->file[i].colors);
+        free(decode->file[i].tiles);
+    }
     ops->release(decode->device, &decode->memory);
-    if (decode->rows)
-        ops->host_release(decode->device, decode->rows);
+    if (decode->list)
+        ops->host_release(decode->device, decode->list);
     free(decode->staged);
     free(decode->file);
     free(decode);
-}
-
-/* Sets up n files, and finds places for their compressed pixels. */
-static ImgstatResult list_files(ImgstatDecode *decode, const ImgstatEncoded *files, size_t n,
-                                ImgstatError *err)
-{
-    decode->file = calloc(n ? n : 1, sizeof *decode->file);
-    if (!decode->file)
-        return error_memory(err, n * sizeof *decode->file, "a list of files");
-    decode->n = n;
-    for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(error_if_null(files[i].name && (files[i].bytes || files[i].n_bytes == 0),
-                                  "imgstat_decode_create", err));
-        decode->file[i].from = files[i];
-        decode->file[i].staged_at = decode->staged_bytes;
-        decode->staged_bytes += padded(files[i].n_bytes, DEFLATED_ALIGN);
-    }
-    if (decode->device->ops->fetches || n == 0)
-        return IMGSTAT_OK;
-    decode->staged = malloc(decode->staged_bytes ? decode->staged_bytes : 1);
-    return decode->staged ? IMGSTAT_OK
-                          : error_memory(err, decode->staged_bytes, "compressed pixels");
 }
 
 ImgstatResult imgstat_decode_create(ImgstatDevice *device, const ImgstatEncoded *files, size_t n,
@@ -244,13 +35,7 @@ ImgstatResult imgstat_decode_create(ImgstatDevice *device, const ImgstatEncoded 
     if (how)
         decode->how = *how;
     decode->how.salvage = false;
-    ImgstatResult res = list_files(decode, files, n, err);
-    if (res == IMGSTAT_OK && n > 0)
-        res = prepare_files(decode, err);
-    if (res == IMGSTAT_OK)
-        res = allocate(decode, err);
-    free(decode->staged);
-    decode->staged = NULL;
+    const ImgstatResult res = decode_prepare(decode, files, n, err);
     if (res != IMGSTAT_OK) {
         imgstat_decode_destroy(decode);
         return res;
@@ -294,7 +79,7 @@ static ImgstatResult read_page(const ImgstatDecode *decode, DecodeFile *f, Image
 {
     ImgstatFile *file = NULL;
     ImgstatPage page;
-    IMGSTAT_TRY(open_page(f, &decode->how, &file, &page, err));
+    IMGSTAT_TRY(decode_open_page(f, &decode->how, &file, &page, err));
     const ImgstatResult res = page_has_shape(&page, &f->page) ? imgstat_file_read(file, image, err)
                                                               : decoder_changed(file->decoder, err);
     imgstat_file_close(file);
@@ -330,7 +115,7 @@ ImgstatResult imgstat_decode_async(ImgstatDecode *decode, const ImagePro *images
     const DeviceOps *const ops = decode->device->ops;
     if (decode->enqueued)
         return error_set(err, IMGSTAT_ERR_ARG, "these files have been enqueued before");
-    size_t k = 0;
+    size_t rows = 0, pages = 0;
     for (size_t i = 0; i < decode->n; i++) {
         DecodeFile *const f = &decode->file[i];
         if (f->error.code != IMGSTAT_OK)
@@ -340,22 +125,25 @@ ImgstatResult imgstat_decode_async(ImgstatDecode *decode, const ImagePro *images
             return error_file(err, IMGSTAT_ERR_ARG, f->from.name,
                               "its image is of another shape, or in memory of another device");
         f->image = images[i];
-        if (!f->on_device)
-            continue;
-        decode->rows[k].pixels = images[i].device.address;
-        decode->rows[k++].pitch = images[i].pitch;
+        if (f->on_device && f->tiles) {
+            decode->work.pages[pages].pixels = images[i].device.address;
+            decode->work.pages[pages++].pitch = images[i].pitch;
+        } else if (f->on_device) {
+            decode->work.rows[rows].pixels = images[i].device.address;
+            decode->work.rows[rows++].pitch = images[i].pitch;
+        }
     }
     decode->enqueued = true;
-    if (k == 0)
+    if (rows + pages == 0)
         return IMGSTAT_OK;
-    return ops->decode_async(decode->device, stream, decode->rows, k, decode->rows_there,
+    return ops->decode_async(decode->device, stream, &decode->work, decode->list_there,
                              decode->checks, err);
 }
 
 /* Clears on_device of files whose pixels the device doubts. */
 static ImgstatResult read_checks(ImgstatDecode *decode, void *stream, ImgstatError *err)
 {
-    const size_t n = decode->n_on_device;
+    const size_t n = decode_images(decode);
     const DeviceOps *const ops = decode->device->ops;
     if (n == 0)
         return ops->wait_async(decode->device, stream, err);
@@ -365,10 +153,12 @@ static ImgstatResult read_checks(ImgstatDecode *decode, void *stream, ImgstatErr
     ImgstatResult res = ops->wait_async(decode->device, stream, err);
     if (res == IMGSTAT_OK)
         res = ops->download(decode->device, checks, decode->checks, 0, n * sizeof *checks, err);
-    size_t k = 0;
-    for (size_t i = 0; i < decode->n && res == IMGSTAT_OK; i++)
-        if (decode->file[i].on_device)
-            decode->file[i].on_device = checks[k++].doubt == 0;
+    size_t rows = 0, pages = decode->work.n_rows;
+    for (size_t i = 0; i < decode->n && res == IMGSTAT_OK; i++) {
+        DecodeFile *const f = &decode->file[i];
+        if (f->on_device)
+            f->on_device = checks[f->tiles ? pages++ : rows++].doubt == 0;
+    }
     free(checks);
     return res;
 }

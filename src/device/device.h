@@ -10,7 +10,7 @@
 typedef struct ClahePage ClahePage; /* transfer/clahe.h */
 struct TransferShape;               /* transfer/transfer.h */
 struct RankKnot;                    /* record/quantile_table.h */
-struct DeflatedRows;                /* codec/deflated_rows.h */
+struct DecodeWork;                  /* codec/decode_work.h */
 
 /* A method for images of one kind, with all memory that a device needs for it. */
 typedef struct DeviceTransform DeviceTransform;
@@ -135,12 +135,12 @@ typedef struct DeviceOps {
     ImgstatResult (*transform_async)(DeviceTransform *transform, void *stream, const ImagePro *from,
                                      ImagePro *to, ImgstatError *err);
 
-    /* Decodes n images. images: host_alloc's memory, which stays until the stream is done. there:
-     * memory of this device for as many. checks: of this device, a DeflatedCheck for each: a doubt
-     * if the processor must decode the image, whose pixels are then anything. n = 0 makes ready: no
-     * later call waits. */
-    ImgstatResult (*decode_async)(Device *device, void *stream, const struct DeflatedRows *images,
-                                  size_t n, DevMem there, DevMem checks, ImgstatError *err);
+    /* Decodes images. work: its lists are in host_alloc's memory, which stays until the stream is
+     * done. there: memory of this device for these lists. checks: of this device, a DeflatedCheck
+     * for each image: a doubt if the processor must decode the image, whose pixels are then
+     * anything. No images make ready: no later call waits. */
+    ImgstatResult (*decode_async)(Device *device, void *stream, const struct DecodeWork *work,
+                                  DevMem there, DevMem checks, ImgstatError *err);
 } DeviceOps;
 
 struct ImgstatDevice {

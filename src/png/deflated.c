@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-enum {
-    ZLIB_HEAD = 2,
-    ZLIB_FRAME = 6 /* head and Adler-32 */
-};
-
 /* Copies the data of all IDAT chunks, the first of which has `length` bytes at `at`, one after the
  * other. *bytes becomes how many they are. Returns false if a checksum is wrong, or anything up to
  * the end of the file is unusual. longest: of a chunk. */
@@ -34,20 +29,6 @@ static bool copy_chunks(const Source *source, uint64_t at, uint32_t length, uint
         length = png_get32(frame + 4);
         at += sizeof frame;
     }
-}
-
-/* Reads what is around the deflate data. */
-static bool read_frame(const uint8_t *stream, size_t bytes, DeflatedRows *out)
-{
-    if (bytes <= ZLIB_FRAME || bytes - ZLIB_FRAME > DEFLATED_BYTES_MOST)
-        return false;
-    const unsigned window_bits = inflate_window_bits(stream);
-    if (window_bits == 0)
-        return false;
-    out->window = 1u << window_bits;
-    out->adler = png_get32(stream + bytes - 4);
-    out->n_in = (uint32_t)(bytes - ZLIB_FRAME);
-    return true;
 }
 
 /* Describes rows whose samples a device can make. */
@@ -91,8 +72,12 @@ bool png_deflated(Decoder *base, uint8_t *to, size_t room, DeflatedRows *out,
     const uint64_t rows = (1 + (uint64_t)out->row_bytes) * out->height;
     const uint64_t most = base->how.limits.max_tile_bytes;
     const size_t before = DEFLATED_ALIGN - ZLIB_HEAD;
-    return room > before &&
-           copy_chunks(base->source, at, length, rows > most ? rows : most, to + before,
-                       room - before, &bytes) &&
-           read_frame(to + before, bytes, out);
+    if (room <= before ||
+        !copy_chunks(base->source, at, length, rows > most ? rows : most, to + before,
+                     room - before, &bytes) ||
+        !inflate_read_frame(to + before, bytes, &out->window, &out->adler) ||
+        bytes - ZLIB_FRAME > DEFLATED_BYTES_MOST)
+        return false;
+    out->n_in = (uint32_t)(bytes - ZLIB_FRAME);
+    return true;
 }

@@ -230,6 +230,7 @@ const Codec tiff_codec = {
     .tiles_begin = tiff_tiles_begin,
     .tile_at = tiff_tile_at,
     .palette = palette,
+    .coded_tiles = tiff_coded_tiles,
     .metadata = tiff_metadata_read,
     .layout = tiff_layout_describe,
     .libraries = libraries,

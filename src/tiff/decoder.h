@@ -194,6 +194,9 @@ void tiff_clear_before(const TiffDecoder *td, uint8_t *to, size_t bytes);
 ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
                              uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err);
 
+/* Returns whether a tile may take so many bytes in the file. libtiff refuses far too many. */
+bool tiff_stored_is_usual(const TiffLayout *layout, uint64_t stored);
+
 /* Returns whether the tiles of this page can be decompressed without libtiff. */
 bool tiff_decompressor_suits(const TiffDecoder *td);
 
@@ -212,6 +215,11 @@ const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t ro
 
 /* Returns whether data of a compression may end early without an error of libtiff. */
 bool tiff_ends_silently(uint16_t compression);
+
+/* ---- tiff/coded_tiles.c ---- */
+
+/* Codec.coded_tiles */
+bool tiff_coded_tiles(Decoder *base, TiledPage *out, CodedTile **tiles);
 
 /* ---- tiff/damaged.c ---- */
 

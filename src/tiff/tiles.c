@@ -106,6 +106,11 @@ void tiff_decompressor_destroy(TiffDecompressor *decompressor)
     free(decompressor);
 }
 
+bool tiff_stored_is_usual(const TiffLayout *layout, uint64_t stored)
+{
+    return stored <= (uint64_t)layout->tile_bytes + layout->tile_bytes / 2 + SPARE_BYTES;
+}
+
 /* The n bytes that a tile takes in the file. */
 static bool read_raw(TiffDecompressor *decompressor, const TiffDecoder *td, uint32_t index,
                      size_t *n)
@@ -113,9 +118,8 @@ static bool read_raw(TiffDecompressor *decompressor, const TiffDecoder *td, uint
     const TiffLayout *const layout = &td->layout;
     const uint64_t at = TIFFGetStrileOffset(td->handle.tif, index);
     const uint64_t stored = TIFFGetStrileByteCount(td->handle.tif, index);
-    const uint64_t usual = (uint64_t)layout->tile_bytes + layout->tile_bytes / 2 + SPARE_BYTES;
     *n = 0;
-    if (stored > usual || stored > SIZE_MAX / 2)
+    if (!tiff_stored_is_usual(layout, stored) || stored > SIZE_MAX / 2)
         return false;
     if (stored + LZW_SPARE > decompressor->room) {
         const size_t room = (size_t)stored + stored / 2 + LZW_SPARE;

@@ -113,6 +113,7 @@ void bench_transfers(Bench *bench);
 void bench_batch(Bench *bench);
 void bench_deflate(Bench *bench);
 void bench_inflate(Bench *bench);
+void bench_tiles(Bench *bench);
 
 /* ---- bench_report.c */
 void bench_report_row(const Bench *bench, const BenchRow *row); /* as it comes, unless --json */

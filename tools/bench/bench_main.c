@@ -186,6 +186,7 @@ int main(int argc, char **argv)
         bench_batch(&bench);
         bench_deflate(&bench);
         bench_inflate(&bench);
+        bench_tiles(&bench);
         bench_report_end(&bench);
     }
     const int status = bench.failures > 0 || bench.n_rows == 0 ? 1 : 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_decode.cu: PNG files decoded to device memory against the decoders of the processor: the
- * same pixels, the same errors: generated files of every kind, damaged ones, and those of the
- * corpus. */
+/* test_decode.cu: PNG and TIFF files decoded to device memory against the decoders of the
+ * processor: the same pixels, the same errors: generated files of every kind, damaged ones, and
+ * those of the corpus. */
 #include "imgstat_async.h"
 #include "png_files.h"
+#include "tiff_files.h"
 
 #include <cuda_runtime.h>
 #include <ftw.h>
@@ -102,8 +103,9 @@ static There make_there(const ImgstatPage &page)
     const uint64_t r = splitmix64(&test.state);
     const size_t sample = imgstat_sample_bytes(page.sample);
     there.row = (size_t)page.width * page.channels * sample;
-    const size_t pitch = there.row + (r % 3 == 0 ? 0 : r / 4 % 20 * sample);
-    const size_t first = GUARD + (r % 3 == 2 ? r / 1024 % 8 * sample : 0);
+    const size_t unit = r >> 40 & 1 ? 1 : sample;
+    const size_t pitch = there.row + (r % 3 == 0 ? 0 : r / 4 % 20 * unit);
+    const size_t first = GUARD + (r % 3 == 2 ? r / 1024 % 8 * unit : 0);
     there.bytes = first + pitch * page.height + GUARD;
     fatal(cudaMalloc(&there.memory, there.bytes), "cudaMalloc");
     fatal(cudaMemset(there.memory, POISON, there.bytes), "cudaMemset");
@@ -234,10 +236,46 @@ static void check_damaged_streams(size_t n)
     check(files);
 }
 
+static Named tiff_named(TiffBytes *file, const char *kind)
+{
+    char name[256];
+    tiff_name(file->spec, name, sizeof name);
+    const Named named = {std::string(kind) + " " + name, Bytes(file->at, file->at + file->n)};
+    free(file->at);
+    return named;
+}
+
+static void check_tiff(size_t n)
+{
+    enum { BATCH = 500 };
+    std::vector<Named> files;
+    for (size_t i = 0; i < n; i++) {
+        const TiffSpec spec = tiff_spec(&test.state);
+        TiffBytes file;
+        tiff_file(&spec, &test.state, &file);
+        if (i % 5 == 4)
+            (void)stream_damage(file.at + file.data, file.data_end - file.data, &test.state);
+        if (i % 40 == 39)
+            file.n = stream_damage(file.at, file.n, &test.state);
+        files.push_back(tiff_named(&file, i % 5 == 4 ? "damaged" : "generated"));
+        if (files.size() >= BATCH || i + 1 == n) {
+            check(files);
+            files.clear();
+        }
+    }
+}
+
+static bool ends_with(const std::string &name, const char *end)
+{
+    const size_t n = strlen(end);
+    return name.size() > n && name.compare(name.size() - n, n, end) == 0;
+}
+
 static int find(const char *path, const struct stat *, int kind, struct FTW *)
 {
     const std::string name(path);
-    if (kind == FTW_F && name.size() > 4 && name.compare(name.size() - 4, 4, ".png") == 0)
+    if (kind == FTW_F &&
+        (ends_with(name, ".png") || ends_with(name, ".tif") || ends_with(name, ".tiff")))
         test.found.push_back(name);
     return 0;
 }
@@ -280,7 +318,11 @@ int main(void)
     printf("generated: %zu files, %zu by the device, %zu failed as they should\n", test.files,
            test.on_device, test.failed);
     check_damaged_streams(is_run(1, 2) ? 3000 : 100);
-    const size_t before = test.files, by_device = test.on_device;
+    size_t before = test.files, by_device = test.on_device;
+    check_tiff(is_run(1, 2) ? 20000 : 400);
+    printf("TIFF: %zu files, %zu by the device\n", test.files - before, test.on_device - by_device);
+    before = test.files;
+    by_device = test.on_device;
     check_corpus(getenv("IMGSTAT_CORPUS"));
     printf("corpus: %zu files, %zu by the device\n", test.files - before,
            test.on_device - by_device);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* codec/tiles.cu: decompressed strips and tiles to pixels. src/codec/tile_lanes.h has the
+ * arithmetic, which C compiles as well. */
+#include "codec/tile_lanes.h"
+
+#include "codec/png.cuh"
+#include "codec/tiles.cuh"
+#include "common/tuning.cuh"
+
+enum { THREADS = CODED_THREADS, WARPS = THREADS / LANES, GRID_Y_MOST = 65535 };
+
+/*
+ * unpredict_tiles: undoes the prediction of tiles in place.
+ *
+ *   Idea      A row a warp, channel by channel. A lane adds four neighbours; a scan adds the lanes.
+ *   Work      about 20 instructions a sample, of TILE_FLOATS a byte.
+ *   Memory    reads and writes the tiles once. Lanes read what is `channels` samples apart, from
+ *             lines that the first channel has brought to the cache.
+ *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
+ *   Requires  decompressed tiles.
+ *   Result    samples in the order of the host, or floats whose bytes lie in planes.
+ */
+static __global__ void __launch_bounds__(THREADS)
+    unpredict_tiles(const TiledPage *pages, const CodedTile *tiles, const DeflatedCheck *checks)
+{
+    __shared__ TileLanes lanes[WARPS];
+    const CodedTile &tile = tiles[blockIdx.x];
+    const TiledPage &page = pages[tile.page];
+    if (page.prediction == TILE_SAMPLES || checks[tile.page].doubt)
+        return;
+    const unsigned warp = threadIdx.x / LANES;
+    const uint32_t rows = tile_place(&page, tile.number).rows;
+    for (uint64_t y = blockIdx.y * WARPS + warp; y < rows; y += (uint64_t)gridDim.y * WARPS)
+        tile_unpredict_row(&lanes[warp], &page, (uint8_t *)tile.out + y * page.row_bytes);
+}
+
+/*
+ * store_tiles: writes the rows of tiles to the pixels of images.
+ *
+ *   Idea      A row a warp, a sample a lane.
+ *   Memory    reads the tiles once, writes the pixels once; of a plane, every `channels`th sample.
+ *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
+ *   Requires  tiles whose prediction is undone.
+ *   Result    the pixels of tiles within the image.
+ */
+static __global__ void __launch_bounds__(THREADS)
+    store_tiles(const TiledPage *pages, const CodedTile *tiles, const DeflatedCheck *checks)
+{
+    const CodedTile &tile = tiles[blockIdx.x];
+    const TiledPage &page = pages[tile.page];
+    if (checks[tile.page].doubt)
+        return;
+    const TilePlace place = tile_place(&page, tile.number);
+    for (uint64_t y = blockIdx.y * WARPS + threadIdx.x / LANES; y < place.rows;
+         y += (uint64_t)gridDim.y * WARPS)
+        tile_store_row(&page, &place, (uint32_t)y, (const uint8_t *)tile.out + y * page.row_bytes,
+                       (uint8_t *)page.pixels);
+}
+
+static dim3 grid_of(const DecodeWork *there, uint32_t most_rows)
+{
+    const uint32_t blocks = (most_rows + CODED_ROWS - 1) / CODED_ROWS;
+    return dim3((unsigned)there->n_tiles, blocks < GRID_Y_MOST ? blocks : GRID_Y_MOST);
+}
+
+cudaError_t launch_unpredict_tiles(const DecodeWork *there, uint32_t most_rows,
+                                   DeflatedCheck *checks, cudaStream_t stream)
+{
+    if (there->n_tiles == 0)
+        return load_kernel((const void *)unpredict_tiles);
+    unpredict_tiles<<<grid_of(there, most_rows), THREADS, 0, stream>>>(there->pages, there->tiles,
+                                                                       checks);
+    return cudaGetLastError();
+}
+
+cudaError_t launch_store_tiles(const DecodeWork *there, uint32_t most_rows, DeflatedCheck *checks,
+                               cudaStream_t stream)
+{
+    if (there->n_tiles == 0)
+        return load_kernel((const void *)store_tiles);
+    store_tiles<<<grid_of(there, most_rows), THREADS, 0, stream>>>(there->pages, there->tiles,
+                                                                   checks);
+    return cudaGetLastError();
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* decode_work.h: what a device decodes in one call. */
+#ifndef IMGSTAT_CODEC_DECODE_WORK_H
+#define IMGSTAT_CODEC_DECODE_WORK_H
+
+#include "codec/deflated_rows.h"
+#include "codec/tiled_page.h"
+
+/* Lists that lie one behind the other in one piece of memory. The checks of rows come first, then
+ * those of pages. */
+typedef struct DecodeWork {
+    DeflatedRows *rows;
+    TiledPage *pages;
+    CodedTile *tiles; /* of all pages, in order */
+    size_t n_rows, n_pages, n_tiles;
+} DecodeWork;
+
+static inline size_t decode_work_bytes(const DecodeWork *work)
+{
+    return work->n_rows * sizeof(DeflatedRows) + work->n_pages * sizeof(TiledPage) +
+           work->n_tiles * sizeof(CodedTile);
+}
+
+/* Returns the same lists where they lie at another address. */
+static inline DecodeWork decode_work_at(const DecodeWork *work, void *at)
+{
+    DecodeWork moved = *work;
+    moved.rows = (DeflatedRows *)at;
+    moved.pages = (TiledPage *)(moved.rows + work->n_rows);
+    moved.tiles = (CodedTile *)(moved.pages + work->n_pages);
+    return moved;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* tile_lanes.h: rows of strips and tiles of TIFF, decompressed, to rows of an image, by 32 lanes:
+ * what kernels do, and the same in C. tiff/predictor.c and tiff/unpack.c are what the processor
+ * does. */
+#ifndef IMGSTAT_CODEC_TILE_LANES_H
+#define IMGSTAT_CODEC_TILE_LANES_H
+
+#include "codec/lanes.h"
+#include "codec/tiled_page.h"
+
+enum { TILE_EACH = 4 /* neighbouring samples that a lane adds before lanes are added */ };
+
+/* What the lanes share. */
+typedef struct TileLanes {
+    uint32_t sum[LANES];
+} TileLanes;
+
+/* Where a tile's pixels are in its image. */
+typedef struct TilePlace {
+    uint32_t x, y, pixels, rows; /* pixels and rows within the image */
+    uint16_t plane;
+} TilePlace;
+
+LANES_INLINE TilePlace tile_place(const TiledPage *page, uint32_t number)
+{
+    const uint32_t beside = number % page->across, row = number / page->across;
+    const uint32_t x = beside * page->tile_width, y = row % page->down * page->tile_height;
+    TilePlace place;
+    place.x = x;
+    place.y = y;
+    place.plane = (uint16_t)(row / page->down);
+    place.pixels = page->width - x < page->tile_width ? page->width - x : page->tile_width;
+    place.rows = page->height - y < page->tile_height ? page->height - y : page->tile_height;
+    return place;
+}
+
+/* Returns a word whose lowest `bytes` bytes are in the other order. */
+LANES_INLINE uint64_t tile_swapped(uint64_t word, unsigned bytes)
+{
+    uint64_t swapped = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        swapped = swapped << 8 | (word >> 8 * i & 0xFF);
+    return swapped;
+}
+
+LANES_INLINE uint64_t tile_load(const uint8_t *at, unsigned bytes, bool swapped)
+{
+    const uint64_t word = lanes_load(at, bytes);
+    return swapped ? tile_swapped(word, bytes) : word;
+}
+
+/* Replaces the differences of a row by their sums: n words of 1, 2 or 4 bytes, each the difference
+ * to that `step` words before it. */
+LANES_INLINE void tile_sum_row(TileLanes *s, uint8_t *row, uint32_t n, uint32_t step,
+                               unsigned bytes, bool swapped)
+{
+    for (uint32_t channel = 0; channel < step; channel++) {
+        uint32_t before = 0;
+        for (uint64_t first = channel; first < n; first += (uint64_t)LANES * TILE_EACH * step) {
+            for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
+                uint32_t sum = 0;
+                for (unsigned k = 0; k < TILE_EACH; k++) {
+                    const uint64_t i = first + (uint64_t)(lane * TILE_EACH + k) * step;
+                    sum += i < n ? (uint32_t)tile_load(row + i * bytes, bytes, swapped) : 0;
+                }
+                s->sum[lane] = sum;
+            }
+            lanes_meet(); /* the sums of lanes are there */
+            const uint32_t all = lanes_before(s->sum);
+            for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
+                uint32_t sum = before + s->sum[lane];
+                for (unsigned k = 0; k < TILE_EACH; k++) {
+                    const uint64_t i = first + (uint64_t)(lane * TILE_EACH + k) * step;
+                    if (i >= n)
+                        break;
+                    sum += (uint32_t)tile_load(row + i * bytes, bytes, swapped);
+                    lanes_store(row + i * bytes, bytes, sum);
+                }
+            }
+            lanes_meet(); /* the sums of lanes have been read */
+            before += all;
+        }
+    }
+}
+
+/* Undoes the prediction of a row in place. */
+LANES_INLINE void tile_unpredict_row(TileLanes *s, const TiledPage *page, uint8_t *row)
+{
+    if (page->prediction == TILE_DIFFERENCES)
+        tile_sum_row(s, row, page->row_bytes / page->sample_bytes, page->per_tile,
+                     page->sample_bytes, page->swapped);
+    else if (page->prediction == TILE_FLOATS)
+        tile_sum_row(s, row, page->row_bytes, page->per_tile, 1, false);
+}
+
+/* Returns sample i of a row as the image has it, whose prediction is undone. */
+LANES_INLINE uint64_t tile_sample(const TiledPage *page, const uint8_t *row, uint32_t i)
+{
+    const unsigned bytes = page->sample_bytes;
+    if (page->prediction == TILE_FLOATS) {
+        const uint32_t words = page->row_bytes / bytes;
+        uint64_t word = 0;
+        for (unsigned b = 0; b < bytes; b++)
+            word = word << 8 | row[(size_t)b * words + i];
+        return word;
+    }
+    if (page->bits == 8 * bytes)
+        return tile_load(row + (size_t)i * bytes, bytes,
+                         page->swapped && page->prediction == TILE_SAMPLES);
+    uint64_t word = 0; /* bits of a stream, the first one highest */
+    for (uint64_t at = (uint64_t)i * page->bits, end = at + page->bits; at < end;) {
+        const unsigned here = 8 - (unsigned)(at % 8);
+        const unsigned take = end - at < here ? (unsigned)(end - at) : here;
+        word = word << take | ((unsigned)row[at / 8] >> (here - take) & ((1u << take) - 1));
+        at += take;
+    }
+    const uint64_t sign = page->is_signed ? (uint64_t)1 << (page->bits - 1) : 0;
+    return (word ^ sign) - sign;
+}
+
+/* Writes row y of a tile to its place in the image's pixels. */
+LANES_INLINE void tile_store_row(const TiledPage *page, const TilePlace *place, uint32_t y,
+                                 const uint8_t *row, uint8_t *pixels)
+{
+    const unsigned bytes = page->sample_bytes;
+    const uint32_t step = page->planes > 1 ? page->channels : 1;
+    uint8_t *const to = pixels + (place->y + (uint64_t)y) * page->pitch +
+                        ((uint64_t)place->x * page->channels + place->plane) * bytes;
+    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+        for (uint32_t i = lane; i < place->pixels * page->per_tile; i += LANES)
+            lanes_store(to + (uint64_t)i * step * bytes, bytes, tile_sample(page, row, i));
+}
+
+#endif
