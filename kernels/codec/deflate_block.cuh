@@ -17,7 +17,7 @@ enum {
     CHUNK_VECTORS = CHUNK / 16,
     SHORTEST_RUN = 8,
     SHORTEST_RUN_FAST = 16,
-    SAMPLE_CHUNKS = 4,        /* the fast setting counts one chunk in so many */
+    SAMPLE_CHUNKS = 8,        /* the fast setting counts one chunk in so many */
     SAMPLED_BLOCK = 16 << 10, /* of larger blocks */
     LITERALS = 256,
     END_OF_BLOCK = 256,
@@ -33,7 +33,7 @@ enum {
     HEAD_WORDS = 132, /* the most that a head can have, and one */
     NOTHING = 0xFFFF  /* no item of the head */
 };
-static_assert(CHUNKS % THREADS == 0 && CHUNKS == SAMPLE_CHUNKS * THREADS, "a sample a thread");
+static_assert(CHUNKS % THREADS == 0 && CHUNKS <= SAMPLE_CHUNKS * THREADS, "one step samples");
 static_assert(HEAD_BITS + 3 * LENGTH_CODES + 14 * CODE_SYMBOLS < 32 * (HEAD_WORDS - 1), "a head");
 
 /* Words of the output that a step makes: its symbols, the head, the end of the block. */

@@ -49,10 +49,9 @@ DEVICE void count_symbols(Coder *coder, const Block &block, bool fast)
         if (!sampled)
             count_bytes(coder, block, chunk, ~coder->covered[chunk] & valid_bits(block, chunk));
     }
-    if (sampled) {
-        const unsigned chunk = SAMPLE_CHUNKS * threadIdx.x;
+    const unsigned chunk = SAMPLE_CHUNKS * threadIdx.x;
+    if (sampled && chunk < CHUNKS)
         count_bytes(coder, block, chunk, valid_bits(block, chunk));
-    }
     __syncthreads(); /* the table is complete */
     static_assert(THREADS == LITERALS, "a thread sums a row");
     coder->counts[threadIdx.x] =

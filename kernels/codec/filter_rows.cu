@@ -56,11 +56,19 @@ DEVICE unsigned magnitude(int difference)
     return (unsigned)abs((int)(int8_t)difference);
 }
 
+/* The place of byte k of those that count. */
+DEVICE unsigned counted(unsigned k, bool sampled)
+{
+    enum { FIRST = PNG_SAMPLE_STEP - PNG_SAMPLE };
+    return sampled ? k / PNG_SAMPLE * PNG_SAMPLE_STEP + FIRST + k % PNG_SAMPLE : k;
+}
+
 /* The filter of least cost. One warp; a lane's sum is below 2^27. */
 DEVICE unsigned choose(const FilterImage &image, const uint8_t *row, const uint8_t *above)
 {
-    unsigned cost[FILTERS] = {0}, best = 0;
-    for (unsigned i = threadIdx.x % 32; i < image.row_bytes; i += 32) {
+    const bool sampled = image.choice == PNG_CHOOSE_SAMPLED && image.row_bytes > PNG_SAMPLED_ROW;
+    unsigned cost[FILTERS] = {0}, best = 0, i;
+    for (unsigned k = threadIdx.x % 32; (i = counted(k, sampled)) < image.row_bytes; k += 32) {
         const Neighbours at = neighbours(row, above, i, image.pixel_bytes, image.swap);
 #pragma unroll
         for (unsigned f = 0; f < FILTERS; f++)
@@ -107,7 +115,7 @@ static __global__ void __launch_bounds__(FILTER_THREADS) filter_rows(const Filte
     const uint8_t *const above = y > 0 ? row - image.pitch : nullptr;
     uint8_t *const to = image.to + y / image.piece_rows * image.piece_pitch +
                         y % image.piece_rows * (1ull + image.row_bytes);
-    const unsigned filter = image.choose ? choose(image, row, above) : 0;
+    const unsigned filter = image.choice ? choose(image, row, above) : 0;
     if (threadIdx.x % 32 == 0)
         to[0] = (uint8_t)filter;
     switch (filter) {

@@ -4,6 +4,8 @@
 #ifndef IMGSTAT_KERNELS_CODEC_FILTER_ROWS_H
 #define IMGSTAT_KERNELS_CODEC_FILTER_ROWS_H
 
+#include "codec/filter_choice.h"
+
 #include <cuda_runtime.h>
 #include <stdint.h>
 
@@ -15,8 +17,8 @@ typedef struct FilterImage {
     uint64_t pitch, piece_pitch;
     uint32_t height, row_bytes, piece_rows; /* row_bytes < 2^25 */
     uint8_t pixel_bytes;
-    bool swap;   /* samples of 16 bits: the upper byte goes first */
-    bool choose; /* the filter of least cost, else none */
+    bool swap;      /* samples of 16 bits: the upper byte goes first */
+    uint8_t choice; /* PngChoice */
 } FilterImage;
 
 /* Filters n images, which are described in device memory. rows: of the highest. */

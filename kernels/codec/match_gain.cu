@@ -5,11 +5,11 @@
 
 enum {
     SAMPLE = 8 << 10,
-    SAMPLE_FAST = 4 << 10,
+    SAMPLE_FAST = 2 << 10,
     SHORTEST = 4,
     MATCH_BITS = 12, /* of a match, besides the bits of its distance */
     SHARE = 12,      /* matches pay from one part in so many on */
-    SHARE_FAST = 4,
+    SHARE_FAST = 5,
     PLACES = 4096,
     HASH_SHIFT = 20
 };

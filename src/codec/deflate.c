@@ -14,7 +14,7 @@
 #include <libdeflate.h>
 #endif
 
-enum { DEFAULT_LEVEL = 6, FAST_LEVEL = 1 }; /* of matches, where they pay */
+enum { DEFAULT_LEVEL = 4, FAST_LEVEL = 1 }; /* of matches, where they pay */
 
 struct Deflater {
     int level; /* -1: the default */

@@ -12,9 +12,7 @@
 #include <string.h>
 
 enum {
-    SHORTEST_RUN = 8, /* powers of two: run_starts */
-    SHORTEST_RUN_FAST = 16,
-    SAMPLE_STEP = 256, /* DEFLATE_RUNS_FAST counts the first SAMPLE bytes of each so many */
+    SAMPLE_STEP = 512, /* DEFLATE_RUNS_FAST counts the first SAMPLE bytes of each so many */
     SAMPLE = 64,
     SAMPLED_BLOCK = 16 << 10, /* larger blocks are sampled */
     LITERALS = 256,
@@ -22,7 +20,6 @@ enum {
     FIRST_LENGTH = 257, /* the symbol of matches of 3 bytes */
     SYMBOLS = 286,
     SHORTEST_MATCH = 3,
-    LONGEST_MATCH = 258,
     DISTANCE_CODES = 2, /* of one bit each; the first is distance 1, the other completes the code */
     LENGTH_CODE_LIMIT = 7,
     REPEAT = 16, /* the length before, 3 to 6 times; */
@@ -30,14 +27,8 @@ enum {
     MANY_ZEROS = 18,
     STORED_MOST = 65535,
     STORED_HEAD = 4, /* after the three bits of each block's head and what fills their byte */
-    MOST_HEAD = 512, /* bytes of a block's head */
-    WORDS = DEFLATE_CODER_BLOCK / 64
+    MOST_HEAD = 512  /* bytes of a block's head */
 };
-
-/* Bytes [at, at + n) of a block, each equal to the one before it, that matches stand for. */
-typedef struct Run {
-    uint32_t at, n;
-} Run;
 
 /* A symbol of the code that the lengths of a block's codes are written in. */
 typedef struct LengthSymbol {
@@ -46,13 +37,13 @@ typedef struct LengthSymbol {
 
 struct DeflateCoder {
     const DeflateLoops *loops;
-    uint64_t equal[WORDS + 1]; /* a bit for each byte; one more word is 0 */
-    Run runs[DEFLATE_CODER_BLOCK / (SHORTEST_RUN + 1) + 1];
-    size_t n_runs;
+    DeflateRuns runs;
+    DeflateSymbols symbols;
     uint8_t sample[DEFLATE_CODER_BLOCK / SAMPLE_STEP * SAMPLE];
     uint32_t counts[SYMBOLS];
     uint8_t lengths[SYMBOLS + DISTANCE_CODES];
     uint16_t codes[SYMBOLS];
+    uint8_t length_index[DEFLATE_LONGEST_MATCH + 1];
     LengthSymbol head[SYMBOLS + DISTANCE_CODES];
     unsigned n_symbols, n_head; /* literal and length symbols in the head; elements of head */
     uint8_t head_lengths[DEFLATE_LENGTH_CODES];
@@ -60,11 +51,26 @@ struct DeflateCoder {
     unsigned n_head_lengths;
 };
 
+/* The index of the length symbol of a match of n bytes. */
+static unsigned length_index(unsigned n)
+{
+    if (n == DEFLATE_LONGEST_MATCH)
+        return 28;
+    const unsigned v = n - SHORTEST_MATCH;
+    if (v < 8)
+        return v;
+    const unsigned bits = 29u - (unsigned)__builtin_clz(v); /* extra bits: v has three more */
+    return 4 * bits + (v >> bits);
+}
+
 DeflateCoder *deflate_coder_create_for(CpuLevel level)
 {
     DeflateCoder *const coder = calloc(1, sizeof *coder);
-    if (coder)
-        coder->loops = deflate_loops(level);
+    if (!coder)
+        return NULL;
+    coder->loops = deflate_loops(level);
+    for (unsigned n = SHORTEST_MATCH; n <= DEFLATE_LONGEST_MATCH; n++)
+        coder->length_index[n] = (uint8_t)length_index(n);
     return coder;
 }
 
@@ -87,88 +93,21 @@ size_t deflate_coder_bound(size_t n)
     return stored + block / 2 + MOST_HEAD + sizeof(uint64_t);
 }
 
-/* The index of the length symbol of a match of n bytes. */
-static unsigned length_index(unsigned n)
-{
-    if (n == LONGEST_MATCH)
-        return 28;
-    const unsigned v = n - SHORTEST_MATCH;
-    if (v < 8)
-        return v;
-    const unsigned bits = 29u - (unsigned)__builtin_clz(v); /* extra bits: v has three more */
-    return 4 * bits + (v >> bits);
-}
-
-/* ---- Runs ---- */
-
-/* Returns the bits of words[0] at which at least `shortest` set bits begin, a power of two. before:
- * the bit before the word. `shortest` is a constant where this is inlined. */
-FORCE_INLINE uint64_t run_starts(const uint64_t *words, uint64_t before, unsigned shortest)
-{
-    if (words[0] == 0)
-        return 0;
-    unsigned __int128 all = words[0] | (unsigned __int128)words[1] << 64;
-    for (unsigned k = 1; k < shortest; k *= 2)
-        all &= all >> k;
-    return (uint64_t)all & ~(words[0] << 1 | before);
-}
-
-/* Returns how many set bits follow bit `at`, itself included. A clear one follows them. */
-static size_t run_length(const uint64_t *words, size_t at)
-{
-    const uint64_t clear = ~words[at / 64] >> at % 64;
-    if (clear != 0)
-        return (size_t)__builtin_ctzll(clear);
-    size_t w = at / 64 + 1;
-    while (words[w] == UINT64_MAX)
-        w++;
-    return w * 64 + (size_t)__builtin_ctzll(~words[w]) - at;
-}
-
-/* What of a run of n bytes is written as matches: as many of the longest as fit, and what remains
- * if it is not too short. */
-static size_t covered(size_t n, unsigned shortest)
-{
-    return n % LONGEST_MATCH < shortest ? n - n % LONGEST_MATCH : n;
-}
-
-FORCE_INLINE void find_runs(DeflateCoder *coder, const uint8_t *from, size_t n, unsigned shortest)
-{
-    const size_t words = (n + 63) / 64;
-    uint64_t before = 0;
-    coder->loops->equal(from, n, coder->equal);
-    coder->equal[words] = 0;
-    coder->n_runs = 0;
-    for (size_t w = 0; w < words; w++) {
-        uint64_t starts = run_starts(coder->equal + w, before, shortest);
-        before = coder->equal[w] >> 63;
-        for (; starts != 0; starts &= starts - 1) {
-            const size_t at = w * 64 + (size_t)__builtin_ctzll(starts);
-            const size_t bytes = covered(run_length(coder->equal, at), shortest);
-            if (bytes > 0)
-                coder->runs[coder->n_runs++] = (Run){(uint32_t)at, (uint32_t)bytes};
-        }
-    }
-}
-
 /* ---- Counts ---- */
 
 static void count_matches(DeflateCoder *coder)
 {
-    for (size_t k = 0; k < coder->n_runs; k++) {
-        const unsigned n = coder->runs[k].n, rest = n % LONGEST_MATCH;
-        coder->counts[SYMBOLS - 1] += n / LONGEST_MATCH;
-        if (rest > 0)
-            coder->counts[FIRST_LENGTH + length_index(rest)]++;
-    }
+    for (size_t k = 0; k < coder->runs.n; k++)
+        coder->counts[FIRST_LENGTH + coder->length_index[coder->runs.match[k].n]]++;
 }
 
 static void count_all(DeflateCoder *coder, const uint8_t *from, size_t n)
 {
+    const DeflateRuns *const runs = &coder->runs;
     memset(coder->counts, 0, sizeof coder->counts);
     coder->loops->count(from, n, coder->counts);
-    for (size_t k = 0; k < coder->n_runs; k++)
-        coder->counts[from[coder->runs[k].at]] -= coder->runs[k].n;
+    for (size_t k = 0; k < runs->n; k++)
+        coder->counts[from[runs->match[k].at]] -= runs->match[k].n;
     count_matches(coder);
     coder->counts[END_OF_BLOCK] = 1;
 }
@@ -266,8 +205,9 @@ static void write_head(const DeflateCoder *coder, bool final, BitEnd *end)
         bits_put(end, coder->head_lengths[deflate_length_order[i]], 3);
     for (unsigned i = 0; i < coder->n_head; i++) {
         const LengthSymbol s = coder->head[i];
-        bits_put(end, coder->head_codes[s.symbol], coder->head_lengths[s.symbol]);
-        bits_put(end, s.extra, extra_bits(s.symbol));
+        const unsigned bits = coder->head_lengths[s.symbol];
+        bits_put(end, coder->head_codes[s.symbol] | (uint64_t)s.extra << bits,
+                 bits + extra_bits(s.symbol));
     }
 }
 
@@ -287,36 +227,25 @@ static uint64_t symbol_bits(const DeflateCoder *coder)
 /* Those of a match of n bytes at distance 1. */
 static unsigned match_bits(const DeflateCoder *coder, unsigned n)
 {
-    const unsigned index = length_index(n);
+    const unsigned index = coder->length_index[n];
     return coder->lengths[FIRST_LENGTH + index] + deflate_length_extra[index] + 1u;
 }
 
-static void put_match(const DeflateCoder *coder, unsigned n, BitEnd *end)
+static uint32_t match_code(const DeflateCoder *coder, unsigned n)
 {
-    const unsigned index = length_index(n), symbol = FIRST_LENGTH + index;
-    const uint64_t extra = n - deflate_length_base[index];
-    bits_put(end, coder->codes[symbol] | extra << coder->lengths[symbol], match_bits(coder, n));
+    const unsigned index = coder->length_index[n], symbol = FIRST_LENGTH + index;
+    const uint32_t extra = n - deflate_length_base[index];
+    return (coder->codes[symbol] | extra << coder->lengths[symbol]) << 8 | match_bits(coder, n);
 }
 
-static unsigned next_match(uint32_t left)
+static void write_symbols(DeflateCoder *coder, const uint8_t *from, size_t n, BitEnd *end)
 {
-    return left < LONGEST_MATCH ? left : LONGEST_MATCH;
-}
-
-static void write_symbols(const DeflateCoder *coder, const uint8_t *from, size_t n, BitEnd *end)
-{
-    LiteralCodes codes;
-    size_t at = 0;
+    DeflateSymbols *const symbols = &coder->symbols;
     for (unsigned i = 0; i < LITERALS; i++)
-        literal_codes_set(&codes, (uint8_t)i, coder->codes[i], coder->lengths[i]);
-    for (size_t k = 0; k < coder->n_runs; k++) {
-        const Run run = coder->runs[k];
-        coder->loops->literals(from + at, run.at - at, &codes, end);
-        for (uint32_t left = run.n; left > 0; left -= next_match(left))
-            put_match(coder, next_match(left), end);
-        at = run.at + run.n;
-    }
-    coder->loops->literals(from + at, n - at, &codes, end);
+        deflate_symbols_literal(symbols, (uint8_t)i, coder->codes[i], coder->lengths[i]);
+    for (size_t k = 0; k < coder->runs.n; k++)
+        symbols->match[k] = match_code(coder, coder->runs.match[k].n);
+    coder->loops->symbols(from, n, &coder->runs, symbols, end);
     bits_put(end, coder->codes[END_OF_BLOCK], coder->lengths[END_OF_BLOCK]);
 }
 
@@ -361,10 +290,8 @@ static bool is_sampled(bool fast, size_t n)
 /* Finds a block's runs, and the lengths of its codes. */
 static void plan_block(DeflateCoder *coder, bool fast, const uint8_t *from, size_t n)
 {
-    if (fast)
-        find_runs(coder, from, n, SHORTEST_RUN_FAST);
-    else
-        find_runs(coder, from, n, SHORTEST_RUN);
+    coder->loops->runs(from, n, fast ? DEFLATE_SHORTEST_RUN_FAST : DEFLATE_SHORTEST_RUN,
+                       &coder->runs);
     if (is_sampled(fast, n))
         count_sample(coder, from, n);
     else
@@ -414,20 +341,18 @@ size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint
 
 void deflate_coder_bits(DeflateCoder *coder, const uint8_t *from, size_t n, uint32_t *bits)
 {
-    size_t run = 0;
+    const DeflateRuns *const runs = &coder->runs;
+    size_t i = 0;
     plan_block(coder, false, from, n);
     bits[0] = 0;
-    for (size_t i = 0; i < n;) {
-        if (run == coder->n_runs || i < coder->runs[run].at) {
+    for (size_t k = 0; k <= runs->n; k++) {
+        const size_t literals = k < runs->n ? runs->match[k].at : n;
+        for (; i < literals; i++)
             bits[i + 1] = bits[i] + coder->lengths[from[i]];
-            i++;
-            continue;
-        }
-        for (uint32_t left = coder->runs[run++].n, n_match; left > 0; left -= n_match) {
-            n_match = next_match(left);
-            const uint32_t after = bits[i] + match_bits(coder, n_match);
-            for (uint32_t k = 0; k < n_match; k++)
-                bits[++i] = after;
-        }
+        if (k == runs->n)
+            return;
+        const uint32_t after = bits[i] + match_bits(coder, runs->match[k].n);
+        for (const size_t end = i + runs->match[k].n; i < end; i++)
+            bits[i + 1] = after;
     }
 }

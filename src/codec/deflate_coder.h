@@ -16,7 +16,7 @@ enum { DEFLATE_CODER_BLOCK = 1 << 16 };
 typedef enum DeflateCoding {
     DEFLATE_STORED,   /* the bytes as they are */
     DEFLATE_RUNS,     /* runs of 8 bytes and more; codes made for all bytes of a block */
-    DEFLATE_RUNS_FAST /* runs of 16 bytes and more; codes made for a quarter of a block's bytes */
+    DEFLATE_RUNS_FAST /* runs of 16 bytes and more; codes made for an eighth of a block's bytes */
 } DeflateCoding;
 
 /* What a thread needs. */

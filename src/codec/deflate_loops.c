@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate_loops.c: bytes compared with their neighbours, counted, and replaced by codes. */
+/* deflate_loops.c: runs found, bytes counted, and replaced by codes. */
 #include "codec/deflate_loops.h"
 
 #include "base/compiler.h"
@@ -66,9 +66,12 @@ FORCE_INLINE uint64_t equal_word(const uint8_t *from)
 
 #endif
 
-static void equal(const uint8_t *from, size_t n, uint64_t *words)
+/* Compares n bytes with the byte before each. Bit i % 64 of word i / 64 is 1 if byte i equals byte
+ * i - 1. Bit 0 of word 0, those from n on, and the word behind them are 0. */
+static void equal_neighbours(const uint8_t *from, size_t n, uint64_t *words)
 {
     const size_t first = n < WORD ? n : WORD;
+    words[(n + WORD - 1) / WORD] = 0;
     if (n == 0)
         return;
     words[0] = equal_bytes(from + 1, first - 1) << 1; /* nothing before the first byte is read */
@@ -79,30 +82,123 @@ static void equal(const uint8_t *from, size_t n, uint64_t *words)
         words[i / WORD] = equal_bytes(from + i, n - i);
 }
 
+/* ---- Runs ---- */
+
+/* Of bits from which k set bits follow, those from which 2 k do. next: the bits behind, of which
+ * those count that a run from `here` reaches. */
+FORCE_INLINE uint64_t double_length(uint64_t here, uint64_t *next, unsigned k)
+{
+    const uint64_t twice = here & (here >> k | *next << (WORD - k));
+    *next &= *next >> k;
+    return twice;
+}
+
+/* Sets starts[w] to the bits of words[w] at which at least `shortest` set bits begin, and before
+ * which there is none. words[-1] is 0. `shortest` is a constant where this is inlined. */
+FORCE_INLINE void find_starts(const uint64_t *restrict words, size_t n, unsigned shortest,
+                              uint64_t *restrict starts)
+{
+    for (size_t w = 0; w < n; w++) {
+        uint64_t next = words[w + 1], here = double_length(words[w], &next, 1);
+        here = double_length(here, &next, 2);
+        here = double_length(here, &next, 4);
+        if (shortest == DEFLATE_SHORTEST_RUN_FAST)
+            here = double_length(here, &next, 8);
+        starts[w] = here & ~(words[w] << 1 | words[(ptrdiff_t)w - 1] >> (WORD - 1));
+    }
+}
+
+static size_t list_bits(uint64_t bits, size_t first, uint32_t *list, size_t n)
+{
+    for (; bits != 0; bits &= bits - 1)
+        list[n++] = (uint32_t)(first + (size_t)__builtin_ctzll(bits));
+    return n;
+}
+
+static void put_bit(uint64_t *words, size_t at, uint64_t bit)
+{
+    words[at / WORD] = (words[at / WORD] & ~((uint64_t)1 << at % WORD)) | bit << at % WORD;
+}
+
+/* A run longer than a match: as many of the longest as fit, and what remains if it is not too
+ * short. */
+static void split_run(DeflateRuns *runs, uint32_t at, uint32_t end, unsigned shortest)
+{
+    for (; end - at >= DEFLATE_LONGEST_MATCH; at += DEFLATE_LONGEST_MATCH) {
+        put_bit(runs->starts, at, 1);
+        runs->match[runs->n++] = (DeflateMatch){(uint16_t)at, DEFLATE_LONGEST_MATCH};
+    }
+    if (end - at >= shortest) {
+        put_bit(runs->starts, at, 1);
+        runs->match[runs->n++] = (DeflateMatch){(uint16_t)at, (uint16_t)(end - at)};
+        return;
+    }
+    for (; at < end; at++)
+        put_bit(runs->covered, at, 0);
+}
+
+/* Adding a run's first bit to it moves the bit behind its end: no loop is needed to follow it. */
+FORCE_INLINE void find_runs(const uint8_t *from, size_t n, unsigned shortest, DeflateRuns *runs)
+{
+    uint64_t words[1 + DEFLATE_WORDS + 1], *const equal = words + 1, carry = 0;
+    uint32_t start[DEFLATE_MATCHES], end[DEFLATE_MATCHES];
+    const size_t n_words = (n + WORD - 1) / WORD;
+    size_t n_starts = 0, n_ends = 0;
+    words[0] = 0;
+    equal_neighbours(from, n, equal);
+    find_starts(equal, n_words, shortest, runs->starts);
+    for (size_t w = 0; w < n_words; w++) {
+        const uint64_t word = equal[w], starts = runs->starts[w];
+        if ((starts | carry) == 0) {
+            runs->covered[w] = 0;
+            continue;
+        }
+        const uint64_t sum = word + (starts | carry); /* a run that begins at bit 0 has no carry */
+        carry = sum < word;
+        runs->covered[w] = word & ~sum;
+        n_starts = list_bits(starts, w * WORD, start, n_starts);
+        n_ends = list_bits(sum & ~word, w * WORD, end, n_ends);
+    }
+    if (n_ends < n_starts)
+        end[n_ends] = (uint32_t)n;
+    runs->n = 0;
+    for (size_t k = 0; k < n_starts; k++) {
+        const uint32_t length = end[k] - start[k];
+        if (length <= DEFLATE_LONGEST_MATCH)
+            runs->match[runs->n++] = (DeflateMatch){(uint16_t)start[k], (uint16_t)length};
+        else
+            split_run(runs, start[k], end[k], shortest);
+    }
+}
+
+static void runs(const uint8_t *from, size_t n, unsigned shortest, DeflateRuns *found)
+{
+    if (shortest == DEFLATE_SHORTEST_RUN)
+        find_runs(from, n, DEFLATE_SHORTEST_RUN, found);
+    else
+        find_runs(from, n, DEFLATE_SHORTEST_RUN_FAST, found);
+}
+
 /* ---- Counts ---- */
 
-/* Four tables, so that equal neighbours do not wait for each other. */
-static void count(const uint8_t *from, size_t n, uint32_t counts[256])
+enum { TABLES = 4 }; /* so that equal neighbours do not wait for each other */
+
+static void count_bytes(const uint8_t *from, size_t n, uint32_t counts[256])
 {
-    uint32_t table[4][256];
+    uint32_t table[TABLES][256];
     size_t i = 0;
     memset(table, 0, sizeof table);
     for (; n - i >= 8; i += 8) {
         uint64_t v;
         memcpy(&v, from + i, sizeof v);
-        table[0][v & 255]++;
-        table[1][v >> 8 & 255]++;
-        table[2][v >> 16 & 255]++;
-        table[3][v >> 24 & 255]++;
-        table[0][v >> 32 & 255]++;
-        table[1][v >> 40 & 255]++;
-        table[2][v >> 48 & 255]++;
-        table[3][v >> 56]++;
+        for (unsigned k = 0; k < 8; k++)
+            table[k % TABLES][v >> 8 * k & 255]++;
     }
     for (; i < n; i++)
         table[0][from[i]]++;
     for (size_t v = 0; v < 256; v++)
-        counts[v] += table[0][v] + table[1][v] + table[2][v] + table[3][v];
+        for (size_t k = 0; k < TABLES; k++)
+            counts[v] += table[k][v];
 }
 
 /* ---- Codes ---- */
@@ -110,6 +206,11 @@ static void count(const uint8_t *from, size_t n, uint32_t counts[256])
 FORCE_INLINE unsigned code_length(uint32_t code)
 {
     return code % 256;
+}
+
+FORCE_INLINE void put_code(BitEnd *end, uint32_t code)
+{
+    bits_put(end, code >> 8, code_length(code));
 }
 
 /* The codes of two bytes. *n: their bits. */
@@ -120,113 +221,64 @@ FORCE_INLINE uint64_t two_codes(const uint8_t *from, const uint32_t codes[256], 
     return first >> 8 | (uint64_t)(second >> 8) << code_length(first);
 }
 
-#if defined(__AVX512BW__)
-
-#define VBMI __attribute__((target("avx512vbmi")))
-
-/* Looks up 64 bytes in a table of 256. */
-VBMI FORCE_INLINE __m512i look_up(const __m512i table[4], __m512i bytes)
+FORCE_INLINE void put_literals(BitEnd *end, const uint8_t *from, size_t n,
+                               const uint32_t codes[256])
 {
-    const __m512i low = _mm512_permutex2var_epi8(table[0], bytes, table[1]);
-    const __m512i high = _mm512_permutex2var_epi8(table[2], bytes, table[3]);
-    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high);
+    _Static_assert(4 * LITERAL_LONGEST <= 56, "four codes at once");
+    size_t i = 0;
+    for (; n - i >= 4; i += 4) {
+        unsigned first, second;
+        const uint64_t bits = two_codes(from + i, codes, &first);
+        const uint64_t more = two_codes(from + i + 2, codes, &second);
+        bits_put(end, bits | more << first, first + second);
+    }
+    for (; i < n; i++)
+        put_code(end, codes[from[i]]);
 }
 
-/* The codes of 64 bytes, four in each element of `even` and `odd` by turns, and their bits. */
-typedef struct Quads {
-    uint64_t even[8], odd[8];
-    uint32_t n[16];
-} Quads;
-
-VBMI FORCE_INLINE void make_quads(__m512i bytes, const __m512i low[4], const __m512i high[4],
-                                  Quads *out)
+static void put_symbols(const uint8_t *from, size_t n, const DeflateRuns *runs,
+                        const DeflateSymbols *codes, BitEnd *end)
 {
-    const __m512i l = look_up(low, bytes), h = look_up(high, bytes);
-    const __m512i byte = _mm512_set1_epi16(0xFF), length = _mm512_set1_epi16(0xF);
-    const __m512i upper = _mm512_set1_epi16(0xF00), half = _mm512_set1_epi32(0xFFFF);
-    /* words: the codes and lengths of bytes 0 and 2 of each four, and of 1 and 3 */
-    const __m512i code0 = _mm512_or_si512(_mm512_and_si512(l, byte),
-                                          _mm512_and_si512(_mm512_slli_epi16(h, 4), upper));
-    const __m512i code1 =
-        _mm512_or_si512(_mm512_srli_epi16(l, 8), _mm512_and_si512(_mm512_srli_epi16(h, 4), upper));
-    const __m512i n0 = _mm512_and_si512(h, length);
-    const __m512i n = _mm512_add_epi16(n0, _mm512_and_si512(_mm512_srli_epi16(h, 8), length));
-    /* 32-bit elements: the codes of bytes 0 and 1, and of 2 and 3 */
-    const __m512i first = _mm512_or_si512(
-        _mm512_and_si512(code0, half),
-        _mm512_sllv_epi32(_mm512_and_si512(code1, half), _mm512_and_si512(n0, half)));
-    const __m512i second =
-        _mm512_or_si512(_mm512_srli_epi32(code0, 16),
-                        _mm512_sllv_epi32(_mm512_srli_epi32(code1, 16), _mm512_srli_epi32(n0, 16)));
-    const __m512i n_first = _mm512_and_si512(n, half);
-    const __m512i word = _mm512_set1_epi64(0xFFFFFFFF);
-    const __m512i even = _mm512_or_si512(
-        _mm512_and_si512(first, word),
-        _mm512_sllv_epi64(_mm512_and_si512(second, word), _mm512_and_si512(n_first, word)));
-    const __m512i odd = _mm512_or_si512(
-        _mm512_srli_epi64(first, 32),
-        _mm512_sllv_epi64(_mm512_srli_epi64(second, 32), _mm512_srli_epi64(n_first, 32)));
-    _mm512_storeu_si512(out->even, even);
-    _mm512_storeu_si512(out->odd, odd);
-    _mm512_storeu_si512(out->n, _mm512_add_epi32(n_first, _mm512_srli_epi32(n, 16)));
-}
-
-/* Appends the codes of n bytes but for the last n % 64. */
-VBMI static void literals_vbmi(const uint8_t *from, size_t n, const LiteralCodes *codes,
-                               BitEnd *end)
-{
-    __m512i low[4], high[4];
-    BitEnd here = *end;
-    for (size_t i = 0; i < 4; i++) {
-        low[i] = _mm512_loadu_si512(codes->low + 64 * i);
-        high[i] = _mm512_loadu_si512(codes->high + 64 * i);
+    BitEnd here = *end; /* in registers */
+    size_t at = 0;
+    for (size_t k = 0; k < runs->n; k++) {
+        const DeflateMatch match = runs->match[k];
+        put_literals(&here, from + at, match.at - at, codes->literal);
+        put_code(&here, codes->match[k]);
+        at = (size_t)match.at + match.n;
     }
-    for (size_t i = 0; n - i >= 64; i += 64) {
-        Quads quads;
-        make_quads(_mm512_loadu_si512(from + i), low, high, &quads);
-        for (size_t k = 0; k < 8; k++) {
-            bits_put(&here, quads.even[k], quads.n[2 * k]);
-            bits_put(&here, quads.odd[k], quads.n[2 * k + 1]);
-        }
-    }
+    put_literals(&here, from + at, n - at, codes->literal);
     *end = here;
 }
 
-/* Returns how many bytes were done. */
-static size_t literals_by_vectors(const uint8_t *from, size_t n, const LiteralCodes *codes,
-                                  BitEnd *end)
+/* ---- Many bytes at once ---- */
+
+#if defined(__AVX512BW__)
+
+#include "codec/deflate_vbmi.h"
+
+static void count(const uint8_t *from, size_t n, uint32_t counts[256])
 {
-    if (n < 64 || !__builtin_cpu_supports("avx512vbmi"))
-        return 0;
-    literals_vbmi(from, n, codes, end);
-    return n - n % 64;
+    if (has_vbmi())
+        count_vbmi(from, n, counts);
+    else
+        count_bytes(from, n, counts);
 }
+
+static void symbols(const uint8_t *from, size_t n, const DeflateRuns *runs,
+                    const DeflateSymbols *codes, BitEnd *end)
+{
+    if (has_vbmi())
+        symbols_vbmi(from, n, runs, codes, end);
+    else
+        put_symbols(from, n, runs, codes, end);
+}
+
+const DeflateLoops ISA(deflate_loops) = {.runs = runs, .count = count, .symbols = symbols};
 
 #else
 
-static size_t literals_by_vectors(const uint8_t *from, size_t n, const LiteralCodes *codes,
-                                  BitEnd *end)
-{
-    (void)from, (void)n, (void)codes, (void)end;
-    return 0;
-}
+const DeflateLoops ISA(deflate_loops) = {
+    .runs = runs, .count = count_bytes, .symbols = put_symbols};
 
 #endif
-
-static void literals(const uint8_t *from, size_t n, const LiteralCodes *codes, BitEnd *end)
-{
-    _Static_assert(4 * LITERAL_LONGEST <= 56, "four codes at once");
-    size_t i = literals_by_vectors(from, n, codes, end);
-    BitEnd here = *end; /* in registers */
-    for (; n - i >= 4; i += 4) {
-        unsigned first, second;
-        const uint64_t bits = two_codes(from + i, codes->bits, &first);
-        const uint64_t more = two_codes(from + i + 2, codes->bits, &second);
-        bits_put(&here, bits | more << first, first + second);
-    }
-    for (; i < n; i++)
-        bits_put(&here, codes->bits[from[i]] >> 8, code_length(codes->bits[from[i]]));
-    *end = here;
-}
-
-const DeflateLoops ISA(deflate_loops) = {.equal = equal, .count = count, .literals = literals};

@@ -29,34 +29,58 @@ static inline void bits_put(BitEnd *end, uint64_t bits, unsigned n)
     end->n %= 8;
 }
 
-enum { LITERAL_LONGEST = 12 };
+enum {
+    DEFLATE_BLOCK_MOST = 1 << 16, /* bytes of a block */
+    DEFLATE_SHORTEST_RUN = 8,     /* powers of two: run_starts */
+    DEFLATE_SHORTEST_RUN_FAST = 16,
+    DEFLATE_LONGEST_MATCH = 258,
+    DEFLATE_WORDS = DEFLATE_BLOCK_MOST / 64,
+    DEFLATE_MATCHES = DEFLATE_BLOCK_MOST / DEFLATE_SHORTEST_RUN,
+    LITERAL_LONGEST = 12,
+    MATCH_LONGEST = LITERAL_LONGEST + 5 + 1 /* the code, extra bits, the distance */
+};
 
-/* The codes of the literals of a block. `bits` has what `low` and `high` have, for loops that look
- * up many bytes at once. */
-typedef struct LiteralCodes {
-    uint32_t bits[256]; /* the code above bit 8, its length below */
-    uint8_t low[256];   /* the lower 8 bits of the code */
-    uint8_t high[256];  /* the upper 4 bits of the code above bit 4, its length below */
-} LiteralCodes;
+/* Bytes [at, at + n) of a block, each equal to the one before it. */
+typedef struct DeflateMatch {
+    uint16_t at, n;
+} DeflateMatch;
 
-static inline void literal_codes_set(LiteralCodes *codes, uint8_t literal, unsigned code,
-                                     unsigned length)
+/* The matches of a block, which is all that its runs become. */
+typedef struct DeflateRuns {
+    uint64_t covered[DEFLATE_WORDS]; /* a bit for each byte: a match stands for it; */
+    uint64_t starts[DEFLATE_WORDS];  /* a match begins there */
+    DeflateMatch match[DEFLATE_MATCHES];
+    size_t n;
+} DeflateRuns;
+
+/* The codes of the symbols of a block. `literal` has what `low` and `high` have, for loops that
+ * look up many bytes at once. */
+typedef struct DeflateSymbols {
+    uint32_t literal[256]; /* the code above bit 8, its length below */
+    uint8_t low[256];      /* the lower 8 bits of the code */
+    uint8_t high[256];     /* the upper 4 bits of the code above bit 4, its length below */
+    uint32_t match[DEFLATE_MATCHES]; /* each match: its bits above bit 8, their number below */
+} DeflateSymbols;
+
+static inline void deflate_symbols_literal(DeflateSymbols *codes, uint8_t literal, unsigned code,
+                                           unsigned length)
 {
-    codes->bits[literal] = code << 8 | length;
+    codes->literal[literal] = code << 8 | length;
     codes->low[literal] = (uint8_t)code;
     codes->high[literal] = (uint8_t)(code >> 8 << 4 | length);
 }
 
 typedef struct DeflateLoops {
-    /* Compares n bytes with the byte before each. Bit i % 64 of word i / 64 is 1 if byte i equals
-     * byte i - 1. Bit 0 of word 0, and those from n on, are 0. */
-    void (*equal)(const uint8_t *from, size_t n, uint64_t *words);
+    /* Finds the matches of n <= DEFLATE_BLOCK_MOST bytes. shortest: DEFLATE_SHORTEST_RUN or
+     * DEFLATE_SHORTEST_RUN_FAST. Bits for bytes from n on are 0. */
+    void (*runs)(const uint8_t *from, size_t n, unsigned shortest, DeflateRuns *runs);
 
     /* Adds how often each byte occurs among n. */
     void (*count)(const uint8_t *from, size_t n, uint32_t counts[256]);
 
     /* Appends the codes of n bytes. */
-    void (*literals)(const uint8_t *from, size_t n, const LiteralCodes *codes, BitEnd *end);
+    void (*symbols)(const uint8_t *from, size_t n, const DeflateRuns *runs,
+                    const DeflateSymbols *codes, BitEnd *end);
 } DeflateLoops;
 
 extern const DeflateLoops deflate_loops_portable, deflate_loops_avx2, deflate_loops_avx512;

@@ -8,30 +8,48 @@
 
 enum {
     SYMBOL_BITS = 9, /* of a key, below its count */
-    DIGIT_BITS = 9,
+    DIGIT_BITS = 6,
     DIGITS = 1 << DIGIT_BITS,
     DEEPEST = HUFFMAN_SYMBOLS /* no code without a limit is as long */
 };
 
-/* Sorts n keys by their counts. Equal counts stay in the order of their symbols. */
+/* The digit of a key's count above `shift` bits. most: of the count; those above have it as well.
+ */
+static inline unsigned digit(uint32_t key, unsigned shift, uint32_t most)
+{
+    const uint32_t count = key >> SYMBOL_BITS;
+    return ((count < most ? count : most) >> shift) % DIGITS;
+}
+
+/* Puts n keys in the order of a digit. Equal ones stay in their order. Returns how many have a
+ * digit that is not the last. */
+static unsigned sort_by_digit(const uint32_t *from, unsigned n, unsigned shift, uint32_t most,
+                              uint32_t *to)
+{
+    uint16_t next[DIGITS + 1] = {0};
+    for (unsigned i = 0; i < n; i++)
+        next[digit(from[i], shift, most) + 1]++;
+    for (unsigned d = 1; d < DIGITS; d++)
+        next[d] = (uint16_t)(next[d] + next[d - 1]);
+    const unsigned before_last = next[DIGITS - 1];
+    for (unsigned i = 0; i < n; i++)
+        to[next[digit(from[i], shift, most)]++] = from[i];
+    return before_last;
+}
+
+/* Sorts n keys by their counts. Equal counts stay in the order of their symbols. Most counts have
+ * one digit; only the others are sorted by all three. */
 static void sort_by_count(uint32_t *keys, unsigned n)
 {
-    uint32_t room[HUFFMAN_SYMBOLS], *from = keys, *to = room;
-    for (unsigned shift = SYMBOL_BITS; shift < SYMBOL_BITS + HUFFMAN_COUNT_BITS;
-         shift += DIGIT_BITS) {
-        uint16_t next[DIGITS + 1] = {0};
-        for (unsigned i = 0; i < n; i++)
-            next[(from[i] >> shift) % DIGITS + 1]++;
-        for (unsigned d = 1; d < DIGITS; d++)
-            next[d] = (uint16_t)(next[d] + next[d - 1]);
-        for (unsigned i = 0; i < n; i++)
-            to[next[(from[i] >> shift) % DIGITS]++] = from[i];
-        uint32_t *const swap = from;
-        from = to;
-        to = swap;
-    }
-    /* After an even number of passes the keys are where they were. */
-    _Static_assert(HUFFMAN_COUNT_BITS / DIGIT_BITS % 2 == 0, "keys end in the other array");
+    _Static_assert(HUFFMAN_COUNT_BITS == 3 * DIGIT_BITS, "three digits");
+    uint32_t room[HUFFMAN_SYMBOLS];
+    const unsigned few = sort_by_digit(keys, n, 0, DIGITS - 1, room);
+    memcpy(keys, room, few * sizeof *keys);
+    if (few == n)
+        return;
+    sort_by_digit(room + few, n - few, 0, UINT32_MAX, keys + few);
+    sort_by_digit(keys + few, n - few, DIGIT_BITS, UINT32_MAX, room + few);
+    sort_by_digit(room + few, n - few, 2 * DIGIT_BITS, UINT32_MAX, keys + few);
 }
 
 /* Joins the two rarest of all trees until one is left. weight: n >= 2 counts in ascending order; on
@@ -95,24 +113,25 @@ void huffman_lengths(const uint32_t *counts, unsigned n, unsigned limit, uint8_t
             lengths[keys[at++] % (1u << SYMBOL_BITS)] = (uint8_t)l;
 }
 
-/* Returns the lower `bits` <= 16 bits of a code in reverse. */
-static unsigned reversed(unsigned code, unsigned bits)
-{
-    code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
-    code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
-    code = (code & 0x0F0F) << 4 | (code >> 4 & 0x0F0F);
-    code = (code & 0x00FF) << 8 | (code >> 8 & 0x00FF);
-    return code >> (16 - bits);
-}
-
 void huffman_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
 {
     unsigned of_length[HUFFMAN_LONGEST + 1] = {0}, next[HUFFMAN_LONGEST + 1] = {0};
+    uint16_t scale[HUFFMAN_SYMBOLS]; /* of each code 2^length; 0 where there is none */
     for (unsigned i = 0; i < n; i++)
         of_length[lengths[i]]++;
     of_length[0] = 0;
     for (unsigned l = 1; l <= HUFFMAN_LONGEST; l++)
         next[l] = (next[l - 1] + of_length[l - 1]) << 1;
-    for (unsigned i = 0; i < n; i++)
-        codes[i] = lengths[i] > 0 ? (uint16_t)reversed(next[lengths[i]]++, lengths[i]) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        codes[i] = (uint16_t)next[lengths[i]]++;
+        scale[i] = (uint16_t)(1u << lengths[i] & ~1u);
+    }
+    for (unsigned i = 0; i < n; i++) { /* reversed; a multiplication shifts many at once */
+        unsigned code = codes[i];
+        code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+        code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+        code = (code & 0x0F0F) << 4 | (code >> 4 & 0x0F0F);
+        code = (code & 0x00FF) << 8 | (code >> 8 & 0x00FF);
+        codes[i] = (uint16_t)(code * scale[i] >> 16);
+    }
 }

@@ -9,11 +9,11 @@
 /* What a thread needs. */
 typedef struct MatchGain {
     uint32_t bits[(8 << 10) + 1]; /* of the sample's first bytes, coded by runs */
-    uint16_t last[4096];          /* by the hash of four bytes: 1 + where they last began, or 0 */
+    uint16_t last[4096];          /* by the hash of four bytes: where they last began; 0 at first */
 } MatchGain;
 
 /* Returns whether matches would save a twelfth or more of what runs take, judging by up to 8 KiB
- * in the middle of n bytes; fast: a quarter or more, by up to 4 KiB. docs/deflate-coder.md has the
+ * in the middle of n bytes; fast: a fifth or more, by up to 2 KiB. docs/deflate-coder.md has the
  * rule. */
 bool match_gain_pays(MatchGain *gain, DeflateCoder *coder, const uint8_t *from, size_t n,
                      bool fast);

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-/* ---- Filters: loops without branches, which compilers vectorize ---- */
+/* ---- Filters ---- */
 
 static inline uint8_t paeth(uint8_t left, uint8_t up, uint8_t corner)
 {
@@ -23,16 +23,17 @@ static inline uint8_t paeth(uint8_t left, uint8_t up, uint8_t corner)
     return pa <= least ? left : other;
 }
 
-/* `filter` is a constant where this is inlined. The pixel on the left of the first ones is 0. */
-static inline void filter_bytes(unsigned filter, const uint8_t *restrict row,
-                                const uint8_t *restrict above, size_t n, size_t step,
-                                uint8_t *restrict to)
+/* Filters bytes [first, n). Without branches, so that compilers vectorize it. `filter` is a
+ * constant where this is inlined. The pixel on the left of the first ones is 0. */
+FORCE_INLINE void filter_bytes(unsigned filter, const uint8_t *restrict row,
+                               const uint8_t *restrict above, size_t first, size_t n, size_t step,
+                               uint8_t *restrict to)
 {
-    for (size_t i = 0; i < step; i++)
+    for (size_t i = first; i < step; i++)
         to[i] = (uint8_t)(row[i] - (filter == 2 || filter == 4 ? above[i]
                                     : filter == 3              ? above[i] / 2
                                                                : 0));
-    for (size_t i = step; i < n; i++) {
+    for (size_t i = first < step ? step : first; i < n; i++) {
         const uint8_t left = row[i - step], up = above[i];
         const uint8_t guess = filter == 1   ? left
                               : filter == 2 ? up
@@ -41,29 +42,6 @@ static inline void filter_bytes(unsigned filter, const uint8_t *restrict row,
         to[i] = (uint8_t)(row[i] - guess);
     }
 }
-
-static void apply(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n, size_t step,
-                  uint8_t *to)
-{
-    switch (filter) {
-    case 1:
-        filter_bytes(1, row, above, n, step, to);
-        return;
-    case 2:
-        filter_bytes(2, row, above, n, step, to);
-        return;
-    case 3:
-        filter_bytes(3, row, above, n, step, to);
-        return;
-    case 4:
-        filter_bytes(4, row, above, n, step, to);
-        return;
-    default:
-        memcpy(to, row, n);
-    }
-}
-
-/* ---- What a filter costs ---- */
 
 static uint64_t magnitude(uint8_t byte)
 {
@@ -85,95 +63,78 @@ static void add_costs(const uint8_t *row, const uint8_t *above, size_t first, si
     }
 }
 
+/* Bytes [first, first + n) and those a multiple of `step` bytes behind, as far as the row goes. */
+typedef struct Sample {
+    size_t first, n, step;
+} Sample;
+
 #if defined(__AVX2__)
 
-enum { VECTOR = 32 };
-
-FORCE_INLINE __m256i load(const uint8_t *at)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)at);
-}
-
-/* |a - b| of unsigned bytes; *greater: all ones where a >= b. */
-FORCE_INLINE __m256i distance(__m256i a, __m256i b, __m256i *greater)
-{
-    const __m256i most = _mm256_max_epu8(a, b);
-    *greater = _mm256_cmpeq_epi8(most, a);
-    return _mm256_sub_epi8(most, _mm256_min_epu8(a, b));
-}
-
-/* The distance to the corner is the sum of the other two if both lie on the same side, and then
- * never the least; else it is their difference. So bytes suffice. */
-FORCE_INLINE __m256i paeth_avx2(__m256i left, __m256i up, __m256i corner)
-{
-    __m256i p_side, q_side, unused;
-    const __m256i pa = distance(up, corner, &p_side), pb = distance(left, corner, &q_side);
-    const __m256i same = _mm256_cmpeq_epi8(p_side, q_side);
-    const __m256i pc = _mm256_or_si256(same, distance(pa, pb, &unused));
-    const __m256i least = _mm256_min_epu8(pb, pc);
-    const __m256i other = _mm256_blendv_epi8(corner, up, _mm256_cmpeq_epi8(least, pb));
-    return _mm256_blendv_epi8(other, left, _mm256_cmpeq_epi8(_mm256_min_epu8(pa, least), pa));
-}
-
-FORCE_INLINE __m256i average_avx2(__m256i a, __m256i b)
-{
-    const __m256i odd = _mm256_and_si256(_mm256_xor_si256(a, b), _mm256_set1_epi8(1));
-    return _mm256_sub_epi8(_mm256_avg_epu8(a, b), odd); /* rounded down */
-}
-
-FORCE_INLINE __m256i add_magnitudes(__m256i sum, __m256i v)
-{
-    const __m256i zero = _mm256_setzero_si256();
-    return _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_abs_epi8(v), zero));
-}
-
-/* Adds the magnitudes of those bytes at i for which `counted` has ones. */
-FORCE_INLINE void add_vector_costs(const uint8_t *row, const uint8_t *above, size_t i, size_t step,
-                                   __m256i counted, __m256i sum[PNG_FILTERS])
-{
-    const __m256i v = load(row + i), left = load(row + i - step), up = load(above + i);
-    const __m256i guess[PNG_FILTERS] = {_mm256_setzero_si256(), left, up, average_avx2(left, up),
-                                        paeth_avx2(left, up, load(above + i - step))};
-    for (size_t f = 0; f < PNG_FILTERS; f++)
-        sum[f] = add_magnitudes(sum[f], _mm256_and_si256(_mm256_sub_epi8(v, guess[f]), counted));
-}
-
-static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
-                  uint64_t cost[PNG_FILTERS])
-{
-    uint8_t last_bytes[2 * VECTOR]; /* from k on, a vector that leaves out its first VECTOR - k */
-    __m256i sum[PNG_FILTERS];
-    size_t i = step < n ? step : n;
-    memset(cost, 0, PNG_FILTERS * sizeof *cost);
-    add_costs(row, above, 0, i, step, cost);
-    if (n < step + VECTOR) {
-        add_costs(row, above, i, n, step, cost);
-        return;
-    }
-    memset(last_bytes, 0, VECTOR);
-    memset(last_bytes + VECTOR, 255, VECTOR);
-    for (size_t f = 0; f < PNG_FILTERS; f++)
-        sum[f] = _mm256_setzero_si256();
-    for (; n - i >= VECTOR; i += VECTOR)
-        add_vector_costs(row, above, i, step, _mm256_set1_epi8(-1), sum);
-    add_vector_costs(row, above, n - VECTOR, step, load(last_bytes + (n - i)), sum);
-    for (size_t f = 0; f < PNG_FILTERS; f++) {
-        uint64_t part[4];
-        memcpy(part, &sum[f], sizeof part);
-        cost[f] += part[0] + part[1] + part[2] + part[3];
-    }
-}
+#include "png/filter_vectors.h"
 
 #else
 
-static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
-                  uint64_t cost[PNG_FILTERS])
+/* Filters bytes [step, n) as far as vectors reach. Returns where they end. */
+FORCE_INLINE size_t filter_vectors(unsigned filter, const uint8_t *row, const uint8_t *above,
+                                   size_t n, size_t step, uint8_t *to)
 {
-    memset(cost, 0, PNG_FILTERS * sizeof *cost);
-    add_costs(row, above, 0, n, step, cost);
+    (void)filter, (void)row, (void)above, (void)n, (void)step, (void)to;
+    return 0;
+}
+
+FORCE_INLINE bool add_vector_costs(const uint8_t *row, const uint8_t *above, const Sample *sample,
+                                   size_t n, size_t step, uint64_t cost[PNG_FILTERS])
+{
+    (void)row, (void)above, (void)sample, (void)n, (void)step, (void)cost;
+    return false;
 }
 
 #endif
+
+FORCE_INLINE void filter_row(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n,
+                             size_t step, uint8_t *to)
+{
+    const size_t done = filter_vectors(filter, row, above, n, step, to);
+    if (done > 0)
+        n = step; /* and what comes before */
+    filter_bytes(filter, row, above, 0, n, step, to);
+}
+
+static void apply(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                  uint8_t *to)
+{
+    switch (filter) {
+    case 1:
+        filter_row(1, row, above, n, step, to);
+        return;
+    case 2:
+        filter_row(2, row, above, n, step, to);
+        return;
+    case 3:
+        filter_row(3, row, above, n, step, to);
+        return;
+    case 4:
+        filter_row(4, row, above, n, step, to);
+        return;
+    default:
+        memcpy(to, row, n);
+    }
+}
+
+static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t step, bool sample,
+                  uint64_t cost[PNG_FILTERS])
+{
+    const Sample all = {step, n, n};
+    const Sample last = {PNG_SAMPLE_STEP - PNG_SAMPLE, PNG_SAMPLE, PNG_SAMPLE_STEP};
+    const Sample *const counted = sample ? &last : &all;
+    memset(cost, 0, PNG_FILTERS * sizeof *cost);
+    if (!sample)
+        add_costs(row, above, 0, step, step, cost);
+    if (add_vector_costs(row, above, counted, n, step, cost))
+        return;
+    for (size_t at = counted->first; at < n; at += counted->step)
+        add_costs(row, above, at, n - at < counted->n ? n : at + counted->n, step, cost);
+}
 
 const PngFilters ISA(png_filters) = {.costs = costs, .apply = apply};
 

@@ -5,6 +5,7 @@
 
 #include "base/cpu_features.h"
 #include "base/isa.h"
+#include "codec/filter_choice.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,9 @@ enum { PNG_FILTERS = 5 };
  * first row. */
 typedef struct PngFilters {
     /* Computes the cost of each filter: the sum of the magnitudes of its bytes, as signed numbers.
-     * Rows of low cost usually compress better. */
-    void (*costs)(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+     * Rows of low cost usually compress better. sample: only of those bytes that PNG_CHOOSE_SAMPLED
+     * counts; n > PNG_SAMPLED_ROW. */
+    void (*costs)(const uint8_t *row, const uint8_t *above, size_t n, size_t step, bool sample,
                   uint64_t cost[PNG_FILTERS]);
 
     /* Filters a row. */
@@ -35,16 +37,17 @@ static inline const PngFilters *png_filters(void)
 }
 
 /* Filters a row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the
- * left, at least 1. choose: take the filter of least cost, else none. */
+ * left, at least 1. */
 static inline void png_filter_row(const PngFilters *filters, const uint8_t *row,
                                   const uint8_t *above, size_t bytes, unsigned pixel_bytes,
-                                  bool choose, uint8_t *to)
+                                  PngChoice choice, uint8_t *to)
 {
     const size_t step = pixel_bytes < bytes ? pixel_bytes : bytes;
     unsigned best = 0;
-    if (choose) {
+    if (choice != PNG_CHOOSE_NONE) {
+        const bool sample = choice == PNG_CHOOSE_SAMPLED && bytes > PNG_SAMPLED_ROW;
         uint64_t cost[PNG_FILTERS];
-        filters->costs(row, above, bytes, step, cost);
+        filters->costs(row, above, bytes, step, sample, cost);
         for (unsigned f = 1; f < PNG_FILTERS; f++)
             best = cost[f] < cost[best] ? f : best;
     }

@@ -46,7 +46,7 @@ struct PngIdat {
     const PngFilters *filters;
     PngPack pack;
     const void *pack_context;
-    bool choose;
+    PngChoice choice;
     unsigned n_threads;
     Thread *threads;
     Batch batch[2]; /* one is made while the other is written */
@@ -89,7 +89,7 @@ static void filter_rows(const PngIdat *idat, Thread *thread, size_t first, size_
     for (size_t y = 0; y < n; y++) {
         const uint8_t *const row = packed_row(idat, first + y, false, thread->packed[y % 2]);
         png_filter_row(idat->filters, row, above, idat->row_bytes, (unsigned)idat->pixel_bytes,
-                       idat->choose, thread->filtered + y * stride);
+                       idat->choice, thread->filtered + y * stride);
         above = row;
     }
 }
@@ -296,7 +296,9 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
     idat->filters = png_filters();
     idat->pack = rows->pack;
     idat->pack_context = rows->context;
-    idat->choose = choose && !store;
+    idat->choice = !choose || store ? PNG_CHOOSE_NONE
+                   : how->fast      ? PNG_CHOOSE_SAMPLED
+                                    : PNG_CHOOSE_LEAST;
     idat->n_threads = encode_threads(how);
     idat->making = &idat->batch[0];
     idat->written = &idat->batch[1];

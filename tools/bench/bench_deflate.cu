@@ -124,7 +124,7 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
     image.row_bytes = (uint32_t)row;
     image.piece_rows = (uint32_t)rows;
     image.pixel_bytes = (uint8_t)c.channels;
-    image.choose = true;
+    image.choice = PNG_CHOOSE_LEAST;
     DeflateWork work = {(const FilterImage *)scratch,
                         (const DeflatePiece *)(scratch + ALIGN),
                         (DeflatedPiece *)(scratch + ALIGN + list),

@@ -66,7 +66,7 @@ static Case make_case(uint32_t width, uint32_t height, unsigned pixel_bytes, uns
     image->piece_rows = 1 + (uint32_t)(r >> 8) % (height + 2);
     image->piece_pitch = (uint64_t)image->piece_rows * (1 + image->row_bytes) + (r >> 24) % 20;
     image->swap = pixel_bytes % 2 == 0 && r >> 40 & 1;
-    image->choose = (r >> 42) % 8 > 0;
+    image->choice = (uint8_t)((r >> 42) % 8 > 0 ? 1 + (r >> 45) % 2 : PNG_CHOOSE_NONE);
     c.pixels.resize(image->pitch * (height - 1) + image->row_bytes);
     c.out_bytes = (height + image->piece_rows - 1) / image->piece_rows * image->piece_pitch;
     fill(&c.pixels, image->pitch, pixel_bytes, kind);
@@ -94,7 +94,7 @@ static void compare(const Case &c, const uint8_t *got)
         uint8_t *const to = &expected[y / image.piece_rows * image.piece_pitch +
                                       y % image.piece_rows * filtered.size()];
         png_filter_row(png_filters(), row.data(), above.data(), row.size(), image.pixel_bytes,
-                       image.choose, filtered.data());
+                       (PngChoice)image.choice, filtered.data());
         memcpy(to, filtered.data(), filtered.size());
         test.used[filtered[0]]++;
         test.rows++;

@@ -93,7 +93,7 @@ static void count_symbols(const uint8_t *from, size_t n, const unsigned *match, 
     for (size_t i = 0; i < n; i++) {
         if (match[i] > 1)
             counts[length_symbol(match[i], &extra, &bits)]++;
-        if (sampled ? i % 256 < 64 : match[i] == 1)
+        if (sampled ? i % 512 < 64 : match[i] == 1)
             counts[from[i]]++;
     }
 }

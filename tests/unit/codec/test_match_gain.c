@@ -21,7 +21,7 @@ static unsigned binary_digits(size_t v)
 
 static bool reference(DeflateCoder *coder, const uint8_t *piece, size_t n, bool fast)
 {
-    const size_t most = fast ? 4096 : 8192, s = n < most ? n : most;
+    const size_t most = fast ? 2048 : 8192, s = n < most ? n : most;
     const uint8_t *const from = piece + (n - s) / 2;
     uint32_t *const bits = malloc((s + 1) * sizeof *bits);
     size_t place[4096], i = 0;
@@ -47,7 +47,7 @@ static bool reference(DeflateCoder *coder, const uint8_t *piece, size_t n, bool 
             i++;
         }
     }
-    const bool pays = saved * (fast ? 4 : 12) >= bits[s];
+    const bool pays = saved * (fast ? 5 : 12) >= bits[s];
     free(bits);
     return pays;
 }
@@ -68,7 +68,7 @@ static void fill(uint8_t *to, size_t n, unsigned share, uint32_t *state)
 
 Test(match_gain, follows_the_text)
 {
-    static const size_t sizes[] = {0, 1, 3, 4, 5, 100, 4095, 4096, 4097, 8192, 8193, MOST};
+    static const size_t sizes[] = {0, 1, 3, 4, 5, 100, 2047, 2048, 2049, 8192, 8193, MOST};
     DeflateCoder *const coder = deflate_coder_create();
     MatchGain *const gain = malloc(sizeof *gain);
     uint8_t *const from = malloc(MOST);

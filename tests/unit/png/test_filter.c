@@ -10,7 +10,7 @@
 
 TestSuite(png_filter);
 
-enum { MOST = 1003 };
+enum { MOST = 1400 };
 
 /* Section 9.2 of the PNG specification. */
 static int paeth_predictor(int a, int b, int c)
@@ -43,7 +43,8 @@ static void fill(uint8_t *row, unsigned kind, uint32_t *state)
 static size_t check(const PngFilters *filters)
 {
     static const size_t steps[] = {1, 2, 3, 4, 6, 8};
-    static const size_t sizes[] = {1, 2, 3, 8, 31, 32, 33, 38, 40, 64, 67, 500, MOST};
+    static const size_t sizes[] = {1,  2,  3,  8,   31,   32,   33,   38,
+                                   40, 64, 67, 500, 1003, 1025, 1215, MOST};
     uint8_t row[MOST], above[MOST], to[MOST + 1];
     uint32_t state = 7;
     size_t compared = 0;
@@ -51,12 +52,14 @@ static size_t check(const PngFilters *filters)
         for (size_t s = 0; s < 6; s++)
             for (size_t w = 0; w < sizeof sizes / sizeof *sizes; w++) {
                 const size_t n = sizes[w], step = steps[s] < n ? steps[s] : n;
-                uint64_t cost[PNG_FILTERS];
+                uint64_t cost[PNG_FILTERS], sampled[PNG_FILTERS];
                 fill(row, kind, &state);
                 fill(above, kind, &state);
-                filters->costs(row, above, n, step, cost);
+                filters->costs(row, above, n, step, false, cost);
+                if (n > PNG_SAMPLED_ROW)
+                    filters->costs(row, above, n, step, true, sampled);
                 for (unsigned f = 0; f < PNG_FILTERS; f++) {
-                    uint64_t sum = 0;
+                    uint64_t sum = 0, sample = 0;
                     guard_fill(to, sizeof to);
                     filters->apply(f, row, above, n, step, to);
                     for (size_t i = 0; i < n; i++, compared++) {
@@ -64,9 +67,12 @@ static size_t check(const PngFilters *filters)
                         cr_assert_eq(to[i], expected, "filter %u, byte %zu of %zu, step %zu", f, i,
                                      n, step);
                         sum += (uint64_t)abs((int8_t)expected);
+                        sample += i % 256 < 192 ? 0 : (uint64_t)abs((int8_t)expected);
                     }
                     cr_assert_eq(to[n], POISON);
                     cr_assert_eq(cost[f], sum, "filter %u, %zu bytes, step %zu", f, n, step);
+                    cr_assert(n <= 1024 || sampled[f] == sample, "filter %u, %zu bytes, step %zu",
+                              f, n, step);
                 }
             }
     return compared;
@@ -87,13 +93,29 @@ Test(png_filter, the_least_sum_is_chosen)
     uint8_t row[64], above[64] = {0}, to[65];
     for (size_t i = 0; i < 64; i++)
         row[i] = (uint8_t)(10 + 4 * i); /* a ramp: Sub leaves 4s */
-    png_filter_row(png_filters(), row, above, 64, 1, true, to);
+    png_filter_row(png_filters(), row, above, 64, 1, PNG_CHOOSE_LEAST, to);
     cr_expect_eq(to[0], 1);
     memcpy(above, row, 64); /* as the row above: nothing is left */
-    png_filter_row(png_filters(), row, above, 64, 1, true, to);
+    png_filter_row(png_filters(), row, above, 64, 1, PNG_CHOOSE_LEAST, to);
     cr_expect_eq(to[0], 2);
     cr_expect_eq(to[64], 0);
-    png_filter_row(png_filters(), row, above, 64, 1, false, to);
+    png_filter_row(png_filters(), row, above, 64, 1, PNG_CHOOSE_NONE, to);
     cr_expect_eq(to[0], 0);
     cr_expect_arr_eq(to + 1, row, 64);
+}
+
+/* Where the sample looks, the row is that above; elsewhere it is level. */
+Test(png_filter, a_sample_decides_in_long_rows)
+{
+    uint8_t row[1025], above[1025], to[1026];
+    for (size_t i = 0; i < sizeof row; i++) {
+        row[i] = (uint8_t)(i % 256 < 192 ? 7 : 37 * i);
+        above[i] = (uint8_t)(row[i] + (i % 256 < 192 ? 60 + i % 2 : 0));
+    }
+    png_filter_row(png_filters(), row, above, 1025, 1, PNG_CHOOSE_SAMPLED, to);
+    cr_expect_eq(to[0], 2);
+    png_filter_row(png_filters(), row, above, 1024, 1, PNG_CHOOSE_SAMPLED, to);
+    cr_expect_neq(to[0], 2, "all bytes of a row of 1024 count");
+    png_filter_row(png_filters(), row, above, 1025, 1, PNG_CHOOSE_LEAST, to);
+    cr_expect_neq(to[0], 2);
 }
