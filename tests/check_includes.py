@@ -21,9 +21,10 @@ BELOW = {
     "device": "base record transfer",
     "cpu": "base record transfer device",
     "measure": "base record transfer device codec",
-    "transform": "base record transfer device codec measure",
+    "transform": "base record transfer device codec measure encode",
     "batch": "base record transfer device codec measure transform",
     "decode": "base record transfer device codec",
+    "encode": "base record transfer device codec png",
 }
 KERNELS = "base codec record transfer device"  # of src/, for everything in kernels/
 BACKENDS = {"cpu"}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* equalize_folder.cu: loads the PNG files of a folder into device memory, equalizes them there, and
- * writes them. The compressed bytes go to the GPU, which decodes them; what it does not decode, the
- * processor does. Without an output folder nothing is written.
+ * writes them. Only compressed bytes go to the GPU and come back: it decodes and encodes; what it
+ * does not do, the processor does. Without an output folder nothing is written.
  * usage: equalize_folder [FOLDER [OUTPUT_FOLDER]] */
 #include <imgstat_async.h>
 
@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string>
 #include <vector>
 
@@ -57,25 +58,51 @@ static Bytes read_file(const std::string &name)
     return bytes;
 }
 
-/* Equalizes an image in its place and, if `to` is not empty, writes it. */
-static void equalize(ImgstatDevice *device, ImagePro *image, int16_t alpha, cudaStream_t stream,
-                     const std::string &to)
+/* Equalizes an image in its place. */
+static void equalize(ImgstatDevice *device, ImagePro *image, int16_t alpha, cudaStream_t stream)
 {
     const ImgstatMethod method = {IMGSTAT_EQUALIZE};
     ImgstatError error;
     ImgstatChain *chain = NULL;
-    ImagePro host;
     MUST(imgstat_chain_create(device, &method, image, alpha, &chain, &error));
     MUST(imgstat_transform_async(chain, image, image, stream, &error));
-    MUST(imgstat_image_create(image->width, image->height, image->channels, image->sample,
-                              image->bits, &host, &error));
-    MUST_CUDA(cudaMemcpy2DAsync(host.host, host.pitch, (void *)image->device.address, image->pitch,
-                                image->pitch, host.height, cudaMemcpyDeviceToHost, stream));
     MUST_CUDA(cudaStreamSynchronize(stream));
-    if (!to.empty())
-        MUST(imgstat_image_save(&host, alpha, to.c_str(), NULL, NULL, &error));
-    imgstat_image_release(&host);
     imgstat_chain_destroy(chain);
+}
+
+static void write_file(const std::string &name, const ImgstatEncoded &from)
+{
+    FILE *const file = fopen(name.c_str(), "wb");
+    const bool ok = file && fwrite(from.bytes, 1, from.n_bytes, file) == from.n_bytes;
+    if (!file || fclose(file) != 0 || !ok) {
+        printf("%s: cannot be written\n", name.c_str());
+        exit(1);
+    }
+}
+
+/* Encodes images and, if there is a folder, writes them. Returns how many the GPU has compressed.
+ */
+static size_t encode(ImgstatDevice *device, const std::vector<const char *> &names,
+                     const std::vector<ImagePro> &images, cudaStream_t stream, const char *folder)
+{
+    const size_t n = images.size();
+    std::vector<ImgstatEncoded> files(n);
+    std::vector<ImgstatError> results(n);
+    ImgstatError error;
+    ImgstatEncode *encode = NULL;
+    size_t by_device = 0;
+    MUST(imgstat_encode_create(device, images.data(), n, false, 0, &encode, &error));
+    MUST(imgstat_encode_async(encode, names.data(), images.data(), n, stream, &error));
+    MUST(imgstat_encode_finish(encode, stream, files.data(), results.data(), &error));
+    for (size_t i = 0; i < n; i++) {
+        by_device += imgstat_encode_on_device(encode, i);
+        if (results[i].code != IMGSTAT_OK)
+            printf("%s\n", results[i].message);
+        else if (folder)
+            write_file(folder + std::string(strrchr(names[i], '/')), files[i]);
+    }
+    imgstat_encode_destroy(encode);
+    return by_device;
 }
 
 int main(int argc, char **argv)
@@ -119,23 +146,27 @@ int main(int argc, char **argv)
     MUST(imgstat_decode_async(decode, images.data(), stream, &error));
     MUST(imgstat_decode_finish(decode, stream, results.data(), &error));
 
-    size_t equalized = 0, by_device = 0;
+    size_t by_device = 0;
+    std::vector<const char *> equalized;
+    std::vector<ImagePro> pixels;
     for (size_t i = 0; i < n; i++) {
         if (results[i].code != IMGSTAT_OK) {
             printf("%s\n", results[i].message);
             continue;
         }
-        const std::string name = names[i].substr(names[i].rfind('/'));
-        equalize(device, &images[i], pages[i].alpha, stream, argc > 2 ? argv[2] + name : "");
+        equalize(device, &images[i], pages[i].alpha, stream);
         by_device += imgstat_decode_on_device(decode, i);
-        equalized++;
+        equalized.push_back(names[i].c_str());
+        pixels.push_back(images[i]);
     }
-    printf("%zu of %zu files equalized, %zu decoded by the GPU\n", equalized, n, by_device);
+    const size_t encoded = encode(device, equalized, pixels, stream, argc > 2 ? argv[2] : NULL);
+    printf("%zu of %zu files equalized, %zu decoded by the GPU, %zu encoded\n", equalized.size(), n,
+           by_device, encoded);
 
     for (size_t i = 0; i < n; i++)
         MUST_CUDA(cudaFree((void *)images[i].device.address));
     imgstat_decode_destroy(decode);
     imgstat_device_close(device);
     MUST_CUDA(cudaStreamDestroy(stream));
-    return equalized > 0 && by_device > 0 ? 0 : 1;
+    return by_device > 0 && encoded > 0 ? 0 : 1;
 }

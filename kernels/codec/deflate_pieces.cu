@@ -2,13 +2,12 @@
 /* codec/deflate_pieces.cu: compresses pieces to deflate streams, as src/codec/deflate_coder.c does:
  * runs and Huffman codes in blocks. docs/deflate-coder.md defines every bit. */
 #include "codec/deflate_head.cuh"
+#include "codec/load_kernel.cuh"
 
 enum {
-    STORED_MOST = 65535,
+    STORED_MOST = DEFLATE_STORED_MOST,
     STORED_HEAD = 32, /* bits behind the three of a block's head and what fills their byte */
-    HEADS_MOST = 11,  /* bytes that stored blocks add to 65,536 */
-    MODULUS = 65521,  /* of Adler-32 */
-    SCRATCH_HEAD = 16
+    MODULUS = 65521   /* of Adler-32 */
 };
 
 /* What a launch works on. */
@@ -20,13 +19,8 @@ struct Call {
     unsigned *next;           /* block */
     unsigned n;
     DeflateCoding coding;
+    unsigned block_bytes;
 };
-
-/* Of the stored setting, a block of the stream as well. */
-static inline __host__ __device__ unsigned block_bytes(DeflateCoding coding)
-{
-    return coding == DEFLATE_STORED ? (unsigned)STORED_MOST : (unsigned)DEFLATE_CODER_BLOCK;
-}
 
 /* Finds the piece of the block. One warp. */
 DEVICE unsigned find_piece(const Call &call, unsigned number)
@@ -289,7 +283,7 @@ DEVICE void end_piece(const Call &call, const Coder *coder, const DeflatePiece &
 {
     uint64_t end = coder->last_bit;
     if (!piece.last && call.coding != DEFLATE_STORED) { /* stored ones end with a byte */
-        put_stored_head(piece.to, end, 0, false);
+        put_stored_head((uint8_t *)piece.to, end, 0, false);
         end = stored_at(end);
     }
     call.results[coder->piece].bytes = (end + 7) / 8;
@@ -330,9 +324,10 @@ static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
     __syncthreads(); /* the block has a number */
     const DeflatePiece piece = call.pieces[coder->piece];
     const unsigned number = coder->number - piece.first_block;
-    const uint64_t at = (uint64_t)number * block_bytes(call.coding);
-    const Block block = {piece.from, piece.from + at,
-                         (unsigned)min(piece.n - at, (uint64_t)block_bytes(call.coding))};
+    const uint64_t at = (uint64_t)number * call.block_bytes;
+    const uint8_t *const from = (const uint8_t *)piece.from;
+    uint8_t *const to = (uint8_t *)piece.to;
+    const Block block = {from, from + at, (unsigned)min(piece.n - at, (uint64_t)call.block_bytes)};
     const uint64_t behind = piece.n - at - block.n;
     const bool final = piece.last && behind == 0, fast = call.coding == DEFLATE_RUNS_FAST;
     unsigned before[STEPS], step_bits[STEPS];
@@ -364,46 +359,15 @@ static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
     }
     if (threadIdx.x == 0) {
         coder->stored = call.coding == DEFLATE_STORED || bits >= stored_bits(block.n);
-        find_place(call, coder, block, piece.to, at == 0, bits);
+        find_place(call, coder, block, to, at == 0, bits);
     }
     __syncthreads(); /* the block has its place */
     if (coder->stored)
-        store_block(block, piece.to, coder->first_bit, final);
+        store_block(block, to, coder->first_bit, final);
     else
-        code_block(coder, block, piece.to, before, step_bits);
+        code_block(coder, block, to, before, step_bits);
     if (threadIdx.x == 0 && behind == 0)
         end_piece(call, coder, piece);
-}
-
-/* ---- The host ---- */
-
-static uint64_t blocks_of(uint64_t n, unsigned bytes)
-{
-    return n == 0 ? 1 : (n + bytes - 1) / bytes;
-}
-
-size_t deflate_pieces_bound(uint64_t n)
-{
-    /* What ends a piece, and the word in which it ends. */
-    return (n + (blocks_of(n, STORED_MOST) + 1) * HEADS_MOST + 8) / 4 * 4;
-}
-
-uint32_t deflate_pieces_number(DeflateCoding coding, DeflatePiece *pieces, size_t n)
-{
-    const unsigned bytes = block_bytes(coding);
-    uint64_t blocks = 0;
-    for (size_t i = 0; i < n; i++) {
-        pieces[i].first_block = (uint32_t)blocks;
-        blocks += blocks_of(pieces[i].n, bytes);
-        if (blocks > INT32_MAX)
-            return 0;
-    }
-    return (uint32_t)blocks;
-}
-
-size_t deflate_pieces_scratch(size_t n, uint32_t n_blocks)
-{
-    return SCRATCH_HEAD + (2 * n + n_blocks) * sizeof(unsigned long long);
 }
 
 cudaError_t cuda_deflate(DeflateCoding coding, const DeflatePiece *pieces, size_t n,
@@ -411,10 +375,16 @@ cudaError_t cuda_deflate(DeflateCoding coding, const DeflatePiece *pieces, size_
                          cudaStream_t stream)
 {
     if (n_blocks == 0)
-        return cudaSuccess;
-    unsigned long long *const sums = (unsigned long long *)scratch + SCRATCH_HEAD / 8;
-    const Call call = {pieces,      results, sums, sums + 2 * n, (unsigned *)scratch,
-                       (unsigned)n, coding};
+        return load_kernel((const void *)deflate_pieces);
+    unsigned long long *const sums = (unsigned long long *)scratch + DEFLATE_SCRATCH_HEAD / 8;
+    const Call call = {pieces,
+                       results,
+                       sums,
+                       sums + 2 * n,
+                       (unsigned *)scratch,
+                       (unsigned)n,
+                       coding,
+                       deflate_pieces_block(coding)};
     cudaError_t status = cudaMemsetAsync(scratch, 0, deflate_pieces_scratch(n, n_blocks), stream);
     if (status == cudaSuccess)
         status = cudaFuncSetAttribute(deflate_pieces, cudaFuncAttributeMaxDynamicSharedMemorySize,

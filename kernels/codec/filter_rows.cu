@@ -2,6 +2,7 @@
 /* codec/filter_rows.cu: PNG's filters, a row a warp. */
 #include "codec/filter_rows.h"
 
+#include "codec/load_kernel.cuh"
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 
@@ -111,9 +112,9 @@ static __global__ void __launch_bounds__(FILTER_THREADS) filter_rows(const Filte
     const unsigned y = blockIdx.x * WARPS + threadIdx.x / 32;
     if (y >= image.height)
         return;
-    const uint8_t *const row = image.pixels + y * image.pitch;
+    const uint8_t *const row = (const uint8_t *)image.pixels + y * image.pitch;
     const uint8_t *const above = y > 0 ? row - image.pitch : nullptr;
-    uint8_t *const to = image.to + y / image.piece_rows * image.piece_pitch +
+    uint8_t *const to = (uint8_t *)image.to + y / image.piece_rows * image.piece_pitch +
                         y % image.piece_rows * (1ull + image.row_bytes);
     const unsigned filter = image.choice ? choose(image, row, above) : 0;
     if (threadIdx.x % 32 == 0)
@@ -139,6 +140,8 @@ static __global__ void __launch_bounds__(FILTER_THREADS) filter_rows(const Filte
 cudaError_t cuda_filter_rows(const FilterImage *images, size_t n, uint32_t rows,
                              cudaStream_t stream)
 {
+    if (n == 0)
+        return load_kernel((const void *)filter_rows);
     const unsigned row_blocks = (rows + WARPS - 1) / WARPS;
     cudaError_t status = cudaSuccess;
     for (size_t at = 0; at < n && status == cudaSuccess; at += MOST_IMAGES) {

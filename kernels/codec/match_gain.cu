@@ -2,6 +2,7 @@
 /* codec/match_gain.cu: whether a search for matches would pay, as src/codec/match_gain.c finds it.
  */
 #include "codec/deflate_head.cuh"
+#include "codec/load_kernel.cuh"
 
 enum {
     SAMPLE = 8 << 10,
@@ -113,7 +114,8 @@ static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
     Coder *const coder = (Coder *)shared;
     const DeflatePiece &piece = pieces[blockIdx.x];
     const uint64_t most = fast ? SAMPLE_FAST : SAMPLE, n = min(piece.n, most);
-    const Block block = {piece.from, piece.from + (piece.n - n) / 2, (unsigned)n};
+    const uint8_t *const from = (const uint8_t *)piece.from;
+    const Block block = {from, from + (piece.n - n) / 2, (unsigned)n};
     find_equal(coder, block);
     __syncthreads(); /* equal bytes are known */
     for (unsigned step = 0; step < STEPS; step++)
@@ -137,7 +139,7 @@ cudaError_t cuda_match_gain(DeflateCoding coding, const DeflatePiece *pieces, si
                             uint8_t *pays, cudaStream_t stream)
 {
     if (n == 0)
-        return cudaSuccess;
+        return load_kernel((const void *)match_gain);
     if (n > INT32_MAX)
         return cudaErrorInvalidValue;
     const cudaError_t status = cudaFuncSetAttribute(

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* codec/png.cuh: the launches that decode images of deflated rows, in this order; images and checks
- * in device memory. With no images each only loads its kernel, for which the driver may wait until
- * the device is idle. */
+ * in device memory. With no images each only loads its kernel. */
 #ifndef IMGSTAT_KERNELS_CODEC_PNG_CUH
 #define IMGSTAT_KERNELS_CODEC_PNG_CUH
 
-#include <cuda_runtime.h>
+#include "codec/load_kernel.cuh"
 
 extern "C" {
 #include "codec/deflated_rows.h"
-}
-
-static inline cudaError_t load_kernel(const void *kernel)
-{
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, kernel);
 }
 
 /* codec/inflate.cu */

@@ -292,6 +292,11 @@ static ImgstatResult device_wait(Device *base, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+static void *device_own_stream(Device *base)
+{
+    return ((CudaDevice *)base)->stream;
+}
+
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
 static void fill_info(ImgstatDeviceInfo *info, int index, const cudaDeviceProp *properties)
@@ -472,6 +477,9 @@ const DeviceOps cuda_device_ops = {
     .transform_destroy = cuda_transform_destroy,
     .transform_async = cuda_transform_async,
     .decode_async = cuda_decode_async,
+    .encode_async = cuda_encode_async,
+    .copy_async = cuda_copy_async,
+    .own_stream = device_own_stream,
 };
 
 const DeviceModule *imgstat_device_module(void)

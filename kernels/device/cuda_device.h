@@ -329,6 +329,10 @@ ImgstatResult cuda_clahe_apply(Device *device, const ClahePage *page, const Imag
                                ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_decode_async(Device *device, void *stream, const struct DecodeWork *work,
                                 DevMem there, DevMem checks, ImgstatError *err);
+ImgstatResult cuda_encode_async(Device *device, void *stream, const struct DeviceEncode *call,
+                                ImgstatError *err);
+ImgstatResult cuda_copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,
+                              ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 /* Adds every channel of n images to a record each. */

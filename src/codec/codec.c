@@ -316,7 +316,7 @@ void encoder_destroy(Encoder *encoder)
     free(encoder);
 }
 
-static ImgstatResult check_page(const char *name, const EncodePage *page, ImgstatError *err)
+ImgstatResult encode_page_check(const char *name, const EncodePage *page, ImgstatError *err)
 {
     if (page->width == 0 || page->height == 0 || page->channels == 0)
         return error_file(err, IMGSTAT_ERR_ARG, name, "an empty image cannot be written");
@@ -340,7 +340,7 @@ ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePa
     if (encoder->pages > 0 && encoder->next_row != encoder->page.height)
         return error_file(err, IMGSTAT_ERR_ARG, name, "page %u has %u of its %u rows",
                           encoder->pages - 1, encoder->next_row, encoder->page.height);
-    IMGSTAT_TRY(check_page(name, page, err));
+    IMGSTAT_TRY(encode_page_check(name, page, err));
     if (page->has_parent && page->parent >= encoder->pages)
         return error_file(err, IMGSTAT_ERR_ARG, name, "page %u cannot lie in page %u",
                           encoder->pages, page->parent);

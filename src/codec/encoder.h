@@ -108,6 +108,10 @@ ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
                              const EncodeOptions *how, Warnings *warnings, Encoder **out,
                              ImgstatError *err);
 
+/* Fails for a page that no format holds: an empty one, or samples that contradict each other. name:
+ * of the output. */
+ImgstatResult encode_page_check(const char *name, const EncodePage *page, ImgstatError *err);
+
 /* Begins a page, as EncodeFormat.begin_page describes, after all rows of the one before. */
 ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePage *page,
                                  ImgstatError *err);

@@ -304,6 +304,36 @@ static ImgstatResult cpu_decode_async(Device *device, void *stream, const struct
     return IMGSTAT_OK;
 }
 
+/* Leaves all pieces to the encoders. */
+static ImgstatResult cpu_encode_async(Device *device, void *stream, const struct DeviceEncode *call,
+                                      ImgstatError *err)
+{
+    (void)device;
+    (void)stream;
+    (void)call;
+    (void)err;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_copy_async(Device *device, void *stream, const DeviceCopy *copies,
+                                    size_t n, ImgstatError *err)
+{
+    (void)device;
+    (void)stream;
+    (void)err;
+    for (const DeviceCopy *c = copies; c < copies + n; c++)
+        for (size_t y = 0; y < c->rows; y++)
+            memcpy((char *)c->to + y * c->row_bytes,
+                   (const char *)(uintptr_t)c->from + y * c->pitch, c->row_bytes);
+    return IMGSTAT_OK;
+}
+
+static void *cpu_own_stream(Device *device)
+{
+    (void)device;
+    return NULL;
+}
+
 const DeviceOps cpu_device_ops = {
     .name = "cpu",
     .fetches = true,
@@ -334,4 +364,7 @@ const DeviceOps cpu_device_ops = {
     .transform_destroy = cpu_transform_destroy,
     .transform_async = cpu_transform_async,
     .decode_async = cpu_decode_async,
+    .encode_async = cpu_encode_async,
+    .copy_async = cpu_copy_async,
+    .own_stream = cpu_own_stream,
 };

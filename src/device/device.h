@@ -11,9 +11,17 @@ typedef struct ClahePage ClahePage; /* transfer/clahe.h */
 struct TransferShape;               /* transfer/transfer.h */
 struct RankKnot;                    /* record/quantile_table.h */
 struct DecodeWork;                  /* codec/decode_work.h */
+struct DeviceEncode;                /* codec/device_pieces.h */
 
 /* A method for images of one kind, with all memory that a device needs for it. */
 typedef struct DeviceTransform DeviceTransform;
+
+/* Rows that are copied to host memory, where they follow each other without gaps. */
+typedef struct DeviceCopy {
+    uint64_t from; /* address in the device's memory */
+    size_t pitch, row_bytes, rows;
+    void *to; /* in host_alloc's memory */
+} DeviceCopy;
 
 /* One kind of device. No operation is NULL.
  *
@@ -141,6 +149,19 @@ typedef struct DeviceOps {
      * anything. No images make ready: no later call waits. */
     ImgstatResult (*decode_async)(Device *device, void *stream, const struct DecodeWork *work,
                                   DevMem there, DevMem checks, ImgstatError *err);
+
+    /* Filters images and compresses their pieces. Results, which are zeros before, remain so for
+     * pieces that are left to the processor. What the call names stays until the stream is done. No
+     * images make ready, as above. */
+    ImgstatResult (*encode_async)(Device *device, void *stream, const struct DeviceEncode *call,
+                                  ImgstatError *err);
+
+    /* Copies rows to host memory. */
+    ImgstatResult (*copy_async)(Device *device, void *stream, const DeviceCopy *copies, size_t n,
+                                ImgstatError *err);
+
+    /* Returns the stream in whose order the device's other calls work on images in its memory. */
+    void *(*own_stream)(Device *device);
 } DeviceOps;
 
 struct ImgstatDevice {

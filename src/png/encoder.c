@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* encoder.c: the PNG encoder: chooses the form of the image, and packs its rows. */
+/* encoder.c: the PNG encoder: chooses the form of the image, and writes what is around its rows. */
 #include "png/encoder.h"
-#include "base/byteswap.h"
 #include "png/decoder.h"
 
 #include <stdlib.h>
@@ -11,92 +10,15 @@
  * rows grow by less than the difference. */
 enum { MAX_ROW = INT32_MAX - (1 << 24) };
 
-/* From rows of samples to rows as PNG stores them. */
-typedef struct Packing {
-    const EncodePage *page;
-    uint8_t depth; /* of the output */
-    bool invert;   /* samples are min-is-white, which PNG is not */
-    bool widen;    /* samples have fewer bits than PNG can give this colour type */
-} Packing;
-
 typedef struct PngEncoder {
     Encoder base;
     PngSink sink;
     PngForm form;
+    PngRows rows;
     PngIdat *idat;
     uint8_t *tail; /* chunks that follow the pixels */
     size_t tail_bytes;
-    Packing packing;
 } PngEncoder;
-
-/* ---- Rows as PNG stores them ---- */
-
-/* Returns a sample of `bits` bits in `depth` bits, by repeating its bits: 0 and full scale stay. */
-static unsigned widened(unsigned v, unsigned bits, unsigned depth)
-{
-    unsigned out = 0;
-    for (int shift = (int)depth - (int)bits; shift > -(int)bits; shift -= (int)bits)
-        out |= shift >= 0 ? v << shift : v >> -shift;
-    return out;
-}
-
-static void pack_bytes(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const EncodePage *const page = how->page;
-    const unsigned full = (1u << page->bits) - 1;
-    for (size_t i = 0; i < n; i++) {
-        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
-        unsigned v = from[i] < full ? from[i] : full;
-        v = how->invert && !alpha ? full - v : v;
-        to[i] = (uint8_t)(how->widen ? widened(v, page->bits, 8) : v);
-    }
-}
-
-static void pack_words(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const EncodePage *const page = how->page;
-    const unsigned full = (1u << page->bits) - 1;
-    for (size_t i = 0; i < n; i++) {
-        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
-        uint16_t word;
-        memcpy(&word, from + 2 * i, 2);
-        unsigned v = word < full ? word : full;
-        v = how->invert && !alpha ? full - v : v;
-        v = how->widen ? widened(v, page->bits, 16) : v;
-        to[2 * i] = (uint8_t)(v >> 8);
-        to[2 * i + 1] = (uint8_t)v;
-    }
-}
-
-/* Packs gray or indices of 1, 2 or 4 bits. */
-static void pack_bits(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const unsigned bits = how->depth, per_byte = 8 / bits, full = (1u << bits) - 1;
-    memset(to, 0, (n + per_byte - 1) / per_byte);
-    for (size_t i = 0; i < n; i++) {
-        unsigned v = from[i] < full ? from[i] : full;
-        v = how->invert ? full - v : v;
-        to[i / per_byte] =
-            (uint8_t)(to[i / per_byte] | v << (8 - bits - bits * (unsigned)(i % per_byte)));
-    }
-}
-
-/* Packs a row of samples as PNG stores it. */
-static void pack_row(const void *context, const uint8_t *from, uint8_t *to)
-{
-    const Packing *const how = context;
-    const size_t n = (size_t)how->page->width * how->page->channels;
-    if (how->depth == 16 && !how->widen && !how->invert)
-        swap_words(from, to, 2 * n, 2); /* from little-endian */
-    else if (how->depth == 16)
-        pack_words(how, from, to, n);
-    else if (how->depth < 8)
-        pack_bits(how, from, to, n);
-    else if (how->widen || how->invert)
-        pack_bytes(how, from, to, n);
-    else
-        memcpy(to, from, n);
-}
 
 /* ---- The form of the image ---- */
 
@@ -116,13 +38,12 @@ static bool is_palette(const Decoder *like, const EncodePage *page)
            page->bits == like->page.bits;
 }
 
-static ImgstatResult check_samples(const PngEncoder *pe, const Decoder *like,
-                                   const EncodePage *page, ImgstatError *err)
+static ImgstatResult check_samples(const char *name, const Decoder *like, const EncodePage *page,
+                                   ImgstatError *err)
 {
     static const char *const gray[] = {"gray",    "min-is-white", "mask", "cfa",
                                        "palette", "unknown",      NULL};
     static const char *const rgb[] = {"rgb", "palette", "ycbcr", "linear-raw", NULL};
-    const char *const name = pe->base.output->name;
     if (page->sample != IMGSTAT_U8 && page->sample != IMGSTAT_U16)
         return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
                           "PNG cannot hold %s samples; write TIFF, or convert to 8 or 16 bits",
@@ -148,16 +69,12 @@ static void set_colormap(PngForm *form, const uint16_t *map, size_t n)
             form->colors[i][c] = (uint8_t)((map[c * n + i] * 255u + 32767u) / 65535u);
 }
 
-static void choose_form(PngEncoder *pe, const Decoder *like, const EncodePage *page)
+static void choose_form(const EncodePage *page, const Decoder *like, PngForm *form)
 {
     static const uint8_t types[5] = {0, PNG_GRAY, PNG_GRAY_ALPHA, PNG_RGB, PNG_RGBA};
-    PngForm *const form = &pe->form;
     const bool from_png = like && like->codec == &png_codec;
-    if (from_png)
-        *form = ((const PngDecoder *)like)->form;
-    if (form->interlaced)
-        warnings_report(pe->base.warnings, "written without interlacing");
     if (is_palette(like, page) && (from_png || page->colormap)) {
+        *form = from_png ? ((const PngDecoder *)like)->form : (PngForm){.n_colors = 0};
         form->color_type = PNG_PALETTE;
         form->depth = page->bits;
         if (page->colormap)
@@ -167,28 +84,80 @@ static void choose_form(PngEncoder *pe, const Decoder *like, const EncodePage *p
     *form = (PngForm){.color_type = types[page->channels]};
     const bool low = page->bits == 1 || page->bits == 2 || page->bits == 4;
     form->depth = low && page->channels == 1 ? page->bits : page->sample == IMGSTAT_U16 ? 16 : 8;
-    pe->packing.widen = page->bits != form->depth;
-    form->significant = pe->packing.widen ? page->bits : 0;
-    pe->packing.invert = like && strcmp(like->page.photometric, "min-is-white") == 0;
+    form->significant = page->bits == form->depth ? 0 : page->bits;
+}
+
+/* Differences of indices, or of a few bits, mean nothing. */
+static PngChoice choice_of(const PngForm *form, const EncodeOptions *how)
+{
+    if (form->color_type == PNG_PALETTE || form->depth < 8 || (how->level == 0 && !how->fast))
+        return PNG_CHOOSE_NONE;
+    return how->fast ? PNG_CHOOSE_SAMPLED : PNG_CHOOSE_LEAST;
+}
+
+static PngRows rows_of(const EncodePage *page, const Decoder *like, const EncodeOptions *how,
+                       const PngForm *form)
+{
+    const bool palette = form->color_type == PNG_PALETTE;
+    return (PngRows){
+        .n = page->height,
+        .from_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample),
+        .row_bytes = png_form_row_bytes(form, page->width),
+        .pixel_bytes = png_form_pixel_bytes(form),
+        .choice = choice_of(form, how),
+        .width = page->width,
+        .channels = page->channels,
+        .alpha = page->alpha,
+        .bits = page->bits,
+        .depth = form->depth,
+        .invert = !palette && like && strcmp(like->page.photometric, "min-is-white") == 0,
+        .widen = !palette && page->bits != form->depth};
+}
+
+ImgstatResult png_form_choose(const char *name, const EncodePage *page, const Decoder *like,
+                              const EncodeOptions *how, PngForm *form, PngRows *rows,
+                              ImgstatError *err)
+{
+    IMGSTAT_TRY(check_samples(name, like, page, err));
+    if (page->width > INT32_MAX || page->height > INT32_MAX)
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "%u x %u pixels are more than PNG holds", page->width, page->height);
+    choose_form(page, like, form);
+    *rows = rows_of(page, like, how, form);
+    if (rows->row_bytes > MAX_ROW)
+        return error_file(err, IMGSTAT_ERR_LIMIT, name, "a row of %zu bytes is too long for PNG",
+                          rows->row_bytes);
+    return IMGSTAT_OK;
+}
+
+/* ---- What is around the rows ---- */
+
+size_t png_head_make(const PngForm *form, uint32_t width, uint32_t height,
+                     uint8_t to[PNG_HEAD_MOST])
+{
+    enum { IHDR_BYTES = 13 };
+    uint8_t *const chunk = to + PNG_SIGNATURE_BYTES, *const head = chunk + PNG_CHUNK_HEAD;
+    memcpy(to, png_signature, PNG_SIGNATURE_BYTES);
+    memset(head, 0, IHDR_BYTES);
+    png_put32(head, width);
+    png_put32(head + 4, height);
+    head[8] = form->depth;
+    head[9] = form->color_type;
+    png_chunk_frame("IHDR", chunk, IHDR_BYTES);
+    const size_t bytes = PNG_SIGNATURE_BYTES + PNG_CHUNK_FRAME + IHDR_BYTES;
+    if (form->significant == 0)
+        return bytes;
+    const unsigned channels = png_form_channels(form);
+    memset(to + bytes + PNG_CHUNK_HEAD, form->significant, channels);
+    png_chunk_frame("sBIT", to + bytes, channels);
+    return bytes + PNG_CHUNK_FRAME + channels;
 }
 
 static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
 {
-    const PngForm *const form = &pe->form;
-    uint8_t head[13] = {0};
-    png_put32(head, pe->base.page.width);
-    png_put32(head + 4, pe->base.page.height);
-    head[8] = form->depth;
-    head[9] = form->color_type;
-    IMGSTAT_TRY(atomic_file_write(pe->sink.output, 0, png_signature, sizeof png_signature, err));
-    pe->sink.at = sizeof png_signature;
-    IMGSTAT_TRY(png_chunk_write(&pe->sink, "IHDR", head, sizeof head, err));
-    if (form->significant > 0) {
-        uint8_t bits[4];
-        memset(bits, form->significant, sizeof bits);
-        IMGSTAT_TRY(png_chunk_write(&pe->sink, "sBIT", bits, png_form_channels(form), err));
-    }
-    return IMGSTAT_OK;
+    uint8_t head[PNG_HEAD_MOST];
+    pe->sink.at = png_head_make(&pe->form, pe->base.page.width, pe->base.page.height, head);
+    return atomic_file_write(pe->sink.output, 0, head, pe->sink.at, err);
 }
 
 static ImgstatResult write_metadata(PngEncoder *pe, Decoder *like, ImgstatError *err)
@@ -213,31 +182,13 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     if (base->pages > 0)
         return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
                           "PNG holds one image; write TIFF");
-    IMGSTAT_TRY(check_samples(pe, like, page, err));
-    if (page->width > INT32_MAX || page->height > INT32_MAX)
-        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
-                          "%u x %u pixels are more than PNG holds", page->width, page->height);
-    choose_form(pe, like, page);
-    if (png_form_row_bytes(&pe->form, page->width) > MAX_ROW)
-        return error_file(err, IMGSTAT_ERR_LIMIT, base->output->name,
-                          "a row of %zu bytes is too long for PNG",
-                          png_form_row_bytes(&pe->form, page->width));
-    const PngForm *const form = &pe->form;
-    pe->packing.page = &base->page;
-    pe->packing.depth = form->depth;
+    IMGSTAT_TRY(
+        png_form_choose(base->output->name, page, like, &base->how, &pe->form, &pe->rows, err));
+    if (like && like->codec == &png_codec && ((const PngDecoder *)like)->form.interlaced)
+        warnings_report(base->warnings, "written without interlacing");
     IMGSTAT_TRY(write_head(pe, err));
     IMGSTAT_TRY(write_metadata(pe, like, err));
-    /* Differences of indices, or of a few bits, mean nothing. */
-    const bool choose = form->color_type != PNG_PALETTE && form->depth >= 8;
-    const bool same = form->depth == 8 && !pe->packing.widen && !pe->packing.invert;
-    const PngRows rows = {.n = page->height,
-                          .from_bytes = (size_t)page->width * page->channels *
-                                        imgstat_sample_bytes(page->sample),
-                          .row_bytes = png_form_row_bytes(form, page->width),
-                          .pixel_bytes = png_form_pixel_bytes(form),
-                          .pack = same ? NULL : pack_row,
-                          .context = &pe->packing};
-    IMGSTAT_TRY(png_idat_create(&pe->sink, &base->how, choose, &rows, &pe->idat, err));
+    IMGSTAT_TRY(png_idat_create(&pe->sink, &base->how, &pe->rows, &pe->idat, err));
     const size_t batch = png_idat_batch(pe->idat);
     base->band_rows = batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;
     return IMGSTAT_OK;
@@ -247,6 +198,27 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
                                 ImgstatError *err)
 {
     return png_idat_write(((PngEncoder *)base)->idat, rows, pitch, n, err);
+}
+
+/* ---- Rows that somebody else compresses ---- */
+
+const PngRows *png_encoder_rows(const Encoder *encoder)
+{
+    const bool searches = encoder->how.level >= 0 && !encoder->how.fast;
+    return encoder->format == &png_format && encoder->pages > 0 && encoder->next_row == 0 &&
+                   !searches
+               ? &((const PngEncoder *)encoder)->rows
+               : NULL;
+}
+
+ImgstatResult png_encoder_write(Encoder *encoder, const uint8_t *chunks, size_t bytes,
+                                ImgstatError *err)
+{
+    PngSink *const sink = &((PngEncoder *)encoder)->sink;
+    IMGSTAT_TRY(atomic_file_write(sink->output, sink->at, chunks, bytes, err));
+    sink->at += bytes;
+    encoder->next_row = encoder->page.height;
+    return IMGSTAT_OK;
 }
 
 /* ---- The format ---- */

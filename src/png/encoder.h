@@ -5,6 +5,29 @@
 
 #include "codec/encoder.h"
 #include "png/chunks.h"
+#include "png/rows.h"
+
+/* ---- png/encoder.c ---- */
+
+enum { PNG_HEAD_MOST = PNG_SIGNATURE_BYTES + 2 * PNG_CHUNK_FRAME + 13 + 4 };
+
+/* Chooses the form of a page and of its rows. Fails for a page that PNG cannot hold. name: of the
+ * output. like: the decoder of the page that it comes from, or NULL. how: with the setting. */
+ImgstatResult png_form_choose(const char *name, const EncodePage *page, const Decoder *like,
+                              const EncodeOptions *how, PngForm *form, PngRows *rows,
+                              ImgstatError *err);
+
+/* Makes what a file begins with: the signature, IHDR, sBIT. Returns its bytes. */
+size_t png_head_make(const PngForm *form, uint32_t width, uint32_t height,
+                     uint8_t to[PNG_HEAD_MOST]);
+
+/* Returns the rows of the page that was begun, of which none has been written; NULL if the output
+ * is no PNG, or made with a search for matches of a level. */
+const PngRows *png_encoder_rows(const Encoder *encoder);
+
+/* Writes all rows of that page as chunks that somebody else has made. */
+ImgstatResult png_encoder_write(Encoder *encoder, const uint8_t *chunks, size_t bytes,
+                                ImgstatError *err);
 
 /* ---- png/chunks.c ---- */
 
@@ -29,23 +52,9 @@ ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const 
 /* Rows on their way to IDAT chunks. */
 typedef struct PngIdat PngIdat;
 
-/* Packs a row, on any thread. */
-typedef void (*PngPack)(const void *context, const uint8_t *from, uint8_t *to);
-
-/* The rows of an image. */
-typedef struct PngRows {
-    size_t n;
-    size_t from_bytes;  /* of a row before packing */
-    size_t row_bytes;   /* of a packed row */
-    size_t pixel_bytes; /* distance to the pixel on the left, at least 1 */
-    PngPack pack;       /* NULL: rows are packed already */
-    const void *context;
-} PngRows;
-
-/* Begins the pixels of an image. choose: chooses a filter for every row; else rows are not
- * filtered. */
-ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose,
-                              const PngRows *rows, PngIdat **out, ImgstatError *err);
+/* Begins the pixels of an image. */
+ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, const PngRows *rows,
+                              PngIdat **out, ImgstatError *err);
 
 /* Accepts NULL. */
 void png_idat_destroy(PngIdat *idat);

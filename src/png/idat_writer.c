@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* idat_writer.c: writes rows as IDAT chunks. Threads pack, filter and compress blocks of rows. The
- * result of a block depends only on its rows. */
+/* idat_writer.c: writes rows as IDAT chunks. Threads pack, filter and compress blocks, each a piece
+ * of the stream and a chunk. The result of a block depends only on its rows. */
 #include "codec/deflate.h"
 #include "png/encoder.h"
-#include "png/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 512 << 10, /* of filtered rows: a task, a chunk, a block of the deflate stream */
-    BLOCKS_A_THREAD = 4,     /* in a batch, so that threads finish it together */
-    MAX_BLOCKS = 64,         /* in a batch: bounds memory for any number of threads */
+    BLOCKS_A_THREAD = 4, /* in a batch, so that threads finish it together */
+    MAX_BLOCKS = 64,     /* in a batch: bounds memory for any number of threads */
     CHUNK_HEAD = 8,
     CHUNK_CHECK = 4,
     ADLER_BYTES = 4
@@ -27,8 +25,8 @@ typedef struct Block {
 
 typedef struct Thread {
     Deflater *deflater;
-    uint8_t *packed[2]; /* a row and the one above it, where rows are packed here */
-    uint8_t *filtered;  /* a block */
+    uint8_t *room;     /* for png_filter_piece */
+    uint8_t *filtered; /* a block */
 } Thread;
 
 /* Blocks that are made together, or written. */
@@ -44,20 +42,16 @@ struct PngIdat {
     BufferCache *buffers;
     Deflaters *deflaters;
     const PngFilters *filters;
-    PngPack pack;
-    const void *pack_context;
-    PngChoice choice;
+    PngRows form;
     unsigned n_threads;
     Thread *threads;
     Batch batch[2]; /* one is made while the other is written */
     Batch *making, *written;
-    size_t n_blocks;                           /* of a full batch */
-    size_t from_bytes, row_bytes, pixel_bytes; /* of a row before packing and packed; of a pixel */
+    size_t n_blocks; /* of a full batch */
     size_t block_rows;
     uint8_t *band; /* rows of a batch that is not full yet */
     size_t held;
     uint8_t *above; /* the row above the next batch; NULL where there is none */
-    uint8_t *zeros; /* such a row, packed */
     /* The batch in progress: */
     const uint8_t *rows;
     size_t pitch, n_rows;
@@ -69,42 +63,19 @@ struct PngIdat {
 
 /* ---- Tasks ---- */
 
-/* Returns row y of the batch, packed; with `above`, the row above it. */
-static const uint8_t *packed_row(const PngIdat *idat, size_t y, bool above, uint8_t *room)
-{
-    if (above && y == 0 && !idat->above)
-        return idat->zeros;
-    const uint8_t *const row =
-        above && y == 0 ? idat->above : idat->rows + (y - above) * idat->pitch;
-    if (!idat->pack)
-        return row;
-    idat->pack(idat->pack_context, row, room);
-    return room;
-}
-
-static void filter_rows(const PngIdat *idat, Thread *thread, size_t first, size_t n)
-{
-    const size_t stride = idat->row_bytes + 1;
-    const uint8_t *above = packed_row(idat, first, true, thread->packed[1]);
-    for (size_t y = 0; y < n; y++) {
-        const uint8_t *const row = packed_row(idat, first + y, false, thread->packed[y % 2]);
-        png_filter_row(idat->filters, row, above, idat->row_bytes, (unsigned)idat->pixel_bytes,
-                       idat->choice, thread->filtered + y * stride);
-        above = row;
-    }
-}
-
 /* Makes a chunk of a block of the batch. Its n is 0 if memory runs out. */
 static void make_block(PngIdat *idat, size_t number, Thread *thread)
 {
     Block *const block = &idat->making->block[number];
-    const size_t stride = idat->row_bytes + 1, first = number * idat->block_rows;
+    const size_t stride = idat->form.row_bytes + 1, first = number * idat->block_rows;
     const size_t left = idat->n_rows - first;
     const size_t rows = left < idat->block_rows ? left : idat->block_rows;
     const bool begins = idat->done == 0 && number == 0;
     const bool ends = idat->done + (first + rows) * stride == idat->total;
     uint8_t *const data = block->out + CHUNK_HEAD + (begins ? DEFLATE_HEAD : 0);
-    filter_rows(idat, thread, first, rows);
+    const uint8_t *const from = idat->rows + first * idat->pitch;
+    png_filter_piece(idat->filters, &idat->form, number == 0 ? idat->above : from - idat->pitch,
+                     from, idat->pitch, rows, thread->room, thread->filtered);
     block->bytes = rows * stride;
     block->adler = deflate_adler(thread->filtered, block->bytes);
     block->n = deflate_block(thread->deflater, thread->filtered, block->bytes, ends, data);
@@ -179,17 +150,17 @@ static ImgstatResult run_batch(PngIdat *idat, size_t n_blocks, ImgstatError *err
 static ImgstatResult compress_rows(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
                                    ImgstatError *err)
 {
-    const uint64_t bytes = (uint64_t)n * (idat->row_bytes + 1);
+    const uint64_t bytes = (uint64_t)n * (idat->form.row_bytes + 1);
     idat->rows = rows;
     idat->pitch = pitch;
     idat->n_rows = n;
     idat->making->last = idat->done + bytes == idat->total;
     IMGSTAT_TRY(run_batch(idat, (n + idat->block_rows - 1) / idat->block_rows, err));
     if (!idat->above)
-        idat->above = malloc(idat->from_bytes);
+        idat->above = malloc(idat->form.from_bytes);
     if (!idat->above)
-        return error_memory(err, idat->from_bytes, "a row of pixels");
-    memcpy(idat->above, rows + (n - 1) * pitch, idat->from_bytes);
+        return error_memory(err, idat->form.from_bytes, "a row of pixels");
+    memcpy(idat->above, rows + (n - 1) * pitch, idat->form.from_bytes);
     idat->done += bytes;
     return IMGSTAT_OK;
 }
@@ -211,15 +182,15 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
             continue;
         }
         if (!idat->band)
-            idat->band = buffer_cache_acquire(idat->buffers, batch * idat->from_bytes);
+            idat->band = buffer_cache_acquire(idat->buffers, batch * idat->form.from_bytes);
         if (!idat->band)
-            return error_memory(err, batch * idat->from_bytes, "rows to compress");
-        memcpy(idat->band + idat->held * idat->from_bytes, rows, idat->from_bytes);
+            return error_memory(err, batch * idat->form.from_bytes, "rows to compress");
+        memcpy(idat->band + idat->held * idat->form.from_bytes, rows, idat->form.from_bytes);
         rows += pitch;
         n--;
         if (++idat->held == batch) {
             idat->held = 0;
-            IMGSTAT_TRY(compress_rows(idat, idat->band, idat->from_bytes, batch, err));
+            IMGSTAT_TRY(compress_rows(idat, idat->band, idat->form.from_bytes, batch, err));
         }
     }
     return IMGSTAT_OK;
@@ -232,7 +203,7 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
 static size_t most_blocks(const EncodeOptions *how)
 {
     const size_t threads = encode_threads(how);
-    const size_t wanted = BLOCKS_A_THREAD * threads, fit = how->strip_bytes / BLOCK_BYTES;
+    const size_t wanted = BLOCKS_A_THREAD * threads, fit = how->strip_bytes / PNG_PIECE_BYTES;
     const size_t least = threads > BLOCKS_A_THREAD ? threads : BLOCKS_A_THREAD;
     const size_t n = how->strip_bytes == 0 || fit > wanted ? wanted : fit > least ? fit : least;
     return n < MAX_BLOCKS ? n : MAX_BLOCKS;
@@ -245,8 +216,7 @@ void png_idat_destroy(PngIdat *idat)
     for (unsigned i = 0; idat->threads && i < idat->n_threads; i++) {
         Thread *const thread = &idat->threads[i];
         deflaters_release(idat->deflaters, thread->deflater);
-        free(thread->packed[0]);
-        free(thread->packed[1]);
+        free(thread->room);
         buffer_cache_release(thread->filtered);
     }
     for (size_t b = 0; b < 2; b++)
@@ -254,26 +224,23 @@ void png_idat_destroy(PngIdat *idat)
             buffer_cache_release(idat->batch[b].block[i].out);
     buffer_cache_release(idat->band);
     free(idat->above);
-    free(idat->zeros);
     free(idat->threads);
     free(idat);
 }
 
 static bool make_room(PngIdat *idat, const EncodeOptions *how)
 {
-    const size_t block_bytes = idat->block_rows * (idat->row_bytes + 1);
+    const size_t block_bytes = idat->block_rows * (idat->form.row_bytes + 1);
     const size_t room =
         CHUNK_HEAD + DEFLATE_HEAD + deflate_bound(block_bytes) + ADLER_BYTES + CHUNK_CHECK;
-    idat->zeros = calloc(1, idat->row_bytes);
     idat->threads = calloc(idat->n_threads, sizeof *idat->threads);
-    bool ok = idat->zeros && idat->threads;
+    bool ok = idat->threads != NULL;
     for (unsigned i = 0; ok && i < idat->n_threads; i++) {
         Thread *const thread = &idat->threads[i];
         thread->deflater = deflaters_acquire(how->deflaters, how->level, how->fast);
         ok = thread->deflater &&
-             (thread->filtered = buffer_cache_acquire(idat->buffers, block_bytes)) != NULL;
-        for (size_t k = 0; ok && idat->pack && k < 2; k++)
-            ok = (thread->packed[k] = malloc(idat->row_bytes)) != NULL;
+             (thread->filtered = buffer_cache_acquire(idat->buffers, block_bytes)) != NULL &&
+             (thread->room = malloc(2 * idat->form.row_bytes)) != NULL;
     }
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; ok && i < idat->n_blocks; i++)
@@ -281,34 +248,25 @@ static bool make_room(PngIdat *idat, const EncodeOptions *how)
     return ok;
 }
 
-ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose,
-                              const PngRows *rows, PngIdat **out, ImgstatError *err)
+ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, const PngRows *rows,
+                              PngIdat **out, ImgstatError *err)
 {
     *out = NULL;
     PngIdat *const idat = calloc(1, sizeof *idat);
     if (!idat)
         return error_memory(err, sizeof *idat, "a PNG encoder");
-    const bool store = how->level == 0 && !how->fast;
     idat->sink = sink;
     idat->pool = how->pool;
     idat->buffers = how->scratch;
     idat->deflaters = how->deflaters;
     idat->filters = png_filters();
-    idat->pack = rows->pack;
-    idat->pack_context = rows->context;
-    idat->choice = !choose || store ? PNG_CHOOSE_NONE
-                   : how->fast      ? PNG_CHOOSE_SAMPLED
-                                    : PNG_CHOOSE_LEAST;
+    idat->form = *rows;
     idat->n_threads = encode_threads(how);
     idat->making = &idat->batch[0];
     idat->written = &idat->batch[1];
-    idat->from_bytes = rows->from_bytes;
-    idat->row_bytes = rows->row_bytes;
-    idat->pixel_bytes = rows->pixel_bytes;
     idat->total = (uint64_t)rows->n * (rows->row_bytes + 1);
     idat->adler = 1;
-    const size_t fit = BLOCK_BYTES / (rows->row_bytes + 1);
-    idat->block_rows = fit == 0 ? 1 : fit < rows->n ? fit : rows->n;
+    idat->block_rows = png_piece_rows(rows);
     const size_t blocks = (rows->n + idat->block_rows - 1) / idat->block_rows;
     const size_t most = most_blocks(how);
     idat->n_blocks = blocks < most ? blocks : most;
@@ -323,7 +281,7 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err)
 {
     if (idat->held > 0)
-        IMGSTAT_TRY(compress_rows(idat, idat->band, idat->from_bytes, idat->held, err));
+        IMGSTAT_TRY(compress_rows(idat, idat->band, idat->form.from_bytes, idat->held, err));
     idat->held = 0;
     return run_batch(idat, 0, err);
 }

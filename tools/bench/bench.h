@@ -39,7 +39,7 @@ typedef struct BenchOptions {
 /* One input and the work on it. */
 typedef struct BenchCase {
     const char *group; /* "ceiling", "reduce", "scan", "record", "wide", "apply", "batch",
-                        * "inflate": bytes are those of the output, "deflate" */
+                        * "inflate": bytes are those of the output, "deflate", "encode" */
     ImgstatSample sample;
     uint16_t channels;
     BenchPattern pattern;
@@ -112,6 +112,7 @@ void bench_wide(Bench *bench);
 void bench_transfers(Bench *bench);
 void bench_batch(Bench *bench);
 void bench_deflate(Bench *bench);
+void bench_encode(Bench *bench);
 void bench_inflate(Bench *bench);
 void bench_tiles(Bench *bench);
 

@@ -62,8 +62,8 @@ static bool is_right(Bench *bench, const BenchCase *c, DeflateWork *work,
         return false;
     for (size_t i = 0; i < work->n && i < CHECKED; i++) {
         std::vector<unsigned char> from, rows, got(pieces[i].n + 1);
-        if (!download(bench, &from, pieces[i].to, results[i].bytes) ||
-            !download(bench, &rows, pieces[i].from, pieces[i].n))
+        if (!download(bench, &from, (const void *)pieces[i].to, results[i].bytes) ||
+            !download(bench, &rows, (const void *)pieces[i].from, pieces[i].n))
             return false;
         z_stream z;
         memset(&z, 0, sizeof z);
@@ -103,8 +103,8 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
         return;
     for (size_t i = 0; i < n; i++) {
         const size_t left = c.height - i * rows, taken = left < rows ? left : rows;
-        pieces[i].from = out + i * from_bytes;
-        pieces[i].to = out + n * from_bytes + i * to_bytes;
+        pieces[i].from = (uintptr_t)out + i * from_bytes;
+        pieces[i].to = (uintptr_t)out + n * from_bytes + i * to_bytes;
         pieces[i].n = taken * (1 + row);
         pieces[i].last = i + 1 == n;
     }
@@ -116,8 +116,8 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
         return;
     FilterImage image;
     memset(&image, 0, sizeof image);
-    image.pixels = (const uint8_t *)bench_slot(bench, &c, 0);
-    image.to = out;
+    image.pixels = (uintptr_t)bench_slot(bench, &c, 0);
+    image.to = (uintptr_t)out;
     image.pitch = row;
     image.piece_pitch = from_bytes;
     image.height = c.height;

@@ -185,6 +185,7 @@ int main(int argc, char **argv)
         bench_transfers(&bench);
         bench_batch(&bench);
         bench_deflate(&bench);
+        bench_encode(&bench);
         bench_inflate(&bench);
         bench_tiles(&bench);
         bench_report_end(&bench);

@@ -135,6 +135,53 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_finish(ImgstatDecode
 /* Whether the device decodes file i, after imgstat_decode_finish whether it did. */
 IMGSTAT_API bool imgstat_decode_on_device(const ImgstatDecode *decode, size_t i);
 
+/* ---- Encoding ----------------------------------------------------------------------------- */
+
+/* Images on their way to PNG files, with all the memory that it takes. */
+typedef struct ImgstatEncode ImgstatEncode;
+
+/* Makes an object for n images at a time. like: as large as those that will come; their pixels are
+ * not read. Others may come that take no more memory in all. fast: as in ImgstatWrite. file_bytes:
+ * for the files of a call together; 0: as many as they can become, a little more than the pixels.
+ * Takes so many bytes of pinned memory and up to 64 MiB more, and of the device's memory twice the
+ * bytes of the pixels.
+ * Allocates and waits: not while a graph is recorded. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_create(ImgstatDevice *device,
+                                                                   const ImagePro *like, size_t n,
+                                                                   bool fast, size_t file_bytes,
+                                                                   ImgstatEncode **out,
+                                                                   ImgstatError *err);
+
+/* Destroys it once its stream is done with it, before its device is closed. Accepts NULL. */
+IMGSTAT_API void imgstat_encode_destroy(ImgstatEncode *encode);
+
+/* Enqueues the encoding of n images. Samples are of 8 or 16 bits (U8, U16), channels 1 to 4: gray,
+ * gray and alpha, RGB, RGBA. Masks and nodata are not used. names: NULL, or n texts that begin
+ * messages. Names and pixels stay as they are until imgstat_encode_finish, which comes before the
+ * next call of this function; that call makes files of the one before invalid. An image that PNG
+ * cannot hold is no failure: imgstat_encode_finish reports it. Images that take more memory than
+ * there is are an IMGSTAT_ERR_ARG. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_async(ImgstatEncode *encode,
+                                                                  const char *const *names,
+                                                                  const ImagePro *images, size_t n,
+                                                                  void *stream, ImgstatError *err);
+
+/* Waits for the stream, copies the files to pinned memory, and compresses on the processor what a
+ * search for matches makes smaller and what the device does not do: samples of 1, 2 or 4 bits, or
+ * of other bits than 8 or 16. files: n of them, each the bytes that imgstat_image_save writes; they
+ * stay until the next imgstat_encode_async. results: n of them; results[i].code becomes IMGSTAT_OK
+ * if file i is complete. Else results[i] says why not (IMGSTAT_ERR_LIMIT: it does not fit into
+ * what is left of file_bytes), and the file has no bytes. Fails if the device fails. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_finish(ImgstatEncode *encode,
+                                                                   void *stream,
+                                                                   ImgstatEncoded *files,
+                                                                   ImgstatError *results,
+                                                                   ImgstatError *err);
+
+/* Whether the device filters and compresses image i of the last call. Pieces of half a megabyte
+ * that matches make smaller are compressed by the processor all the same. */
+IMGSTAT_API bool imgstat_encode_on_device(const ImgstatEncode *encode, size_t i);
+
 #ifdef __cplusplus
 }
 #endif

@@ -121,8 +121,8 @@ static void check(DeflateCoder *coder, DeflateCoding coding, const std::vector<C
         const size_t bytes = cases[i].bytes.size();
         if (bytes > 0)
             memcpy(&from[in_at[i]], cases[i].bytes.data(), bytes);
-        pieces[i].from = in + in_at[i];
-        pieces[i].to = out + out_at[i];
+        pieces[i].from = (uintptr_t)in + in_at[i];
+        pieces[i].to = (uintptr_t)out + out_at[i];
         pieces[i].n = bytes;
         pieces[i].last = cases[i].last;
     }

@@ -132,8 +132,8 @@ static void check(std::vector<Case> cases)
     fatal(cudaMalloc((void **)&device_images, cases.size() * sizeof *device_images), "cudaMalloc");
     for (Case &c : cases) {
         memcpy(&from[c.in_at], c.pixels.data(), c.pixels.size());
-        c.image.pixels = in + c.in_at;
-        c.image.to = out + c.out_at;
+        c.image.pixels = (uintptr_t)in + c.in_at;
+        c.image.to = (uintptr_t)out + c.out_at;
         images.push_back(c.image);
     }
     fatal(cudaMemcpy(in, from.data(), n_in, cudaMemcpyHostToDevice), "upload");

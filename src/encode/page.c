@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* page.c: a page through a row encoder into the file of the encoder that has begun it. */
+#include "encode/page.h"
+
+#include "encode/rows.h"
+
+#include <stdlib.h>
+
+struct PageRows {
+    RowEncoder *encoder;
+    Device *device;
+    unsigned threads;
+    bool fast;
+};
+
+void page_rows_destroy(PageRows *rows)
+{
+    if (!rows)
+        return;
+    row_encoder_destroy(rows->encoder);
+    free(rows);
+}
+
+bool encode_page_possible(const Encoder *encoder)
+{
+    return png_encoder_rows(encoder) != NULL;
+}
+
+/* Has a row encoder for the device, the setting and the threads of an encoder. */
+static ImgstatResult have_rows(Device *device, PageRows **rows, const EncodeOptions *how,
+                               ImgstatError *err)
+{
+    const unsigned threads = encode_threads(how);
+    PageRows *const before = *rows;
+    if (before && before->device == device && before->fast == how->fast &&
+        before->threads >= threads)
+        return IMGSTAT_OK;
+    page_rows_destroy(before);
+    *rows = calloc(1, sizeof **rows);
+    if (!*rows)
+        return error_memory(err, sizeof **rows, "an encoder");
+    **rows = (PageRows){.device = device, .threads = threads, .fast = how->fast};
+    return row_encoder_create(device, how->fast, threads, &(*rows)->encoder, err);
+}
+
+ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, const ImagePro *image,
+                          ImgstatError *err)
+{
+    const PngRows *const form = png_encoder_rows(encoder);
+    const char *const name = encoder->output->name;
+    if (!form || image->height != form->n || image->width != form->width)
+        return error_file(err, IMGSTAT_ERR_ARG, name, "these are not the rows of its page");
+    RowImage page = {.rows = *form, .image = *image};
+    void *const stream = device->ops->own_stream(device);
+    ImgstatResult res = have_rows(device, rows, &encoder->how, err);
+    if (res != IMGSTAT_OK) {
+        page_rows_destroy(*rows);
+        *rows = NULL;
+        return res;
+    }
+    RowEncoder *const e = (*rows)->encoder;
+    IMGSTAT_TRY(row_encoder_reserve(e, &page, 1, row_encoder_bound(&page, 1), err));
+    IMGSTAT_TRY(row_encoder_async(e, &page, 1, stream, err));
+    IMGSTAT_TRY(row_encoder_finish(e, encoder->how.pool, stream, err));
+    if (page.result != IMGSTAT_OK)
+        return error_file(err, page.result, name, "out of memory for compressing");
+    return png_encoder_write(encoder, page.at, page.bytes, err);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* rounds.c: finishes pieces in rounds, each of as many as there are slots for those that the
+ * processor makes. */
+#include "encode/row_encoder.h"
+
+#include <string.h>
+
+enum { ADLER_BYTES = 4 };
+
+/* Pieces [first, end), and the slots in use. */
+typedef struct Round {
+    RowEncoder *encoder;
+    size_t first, end, n_slots;
+} Round;
+
+static RowImage *image_of(const RowEncoder *e, const RowPiece *piece)
+{
+    return &e->images[piece->image];
+}
+
+static void run(const RowEncoder *e, ThreadPool *pool, size_t tasks,
+                void (*work)(void *context, size_t task, unsigned thread), void *context)
+{
+    if (pool)
+        thread_pool_run_few(pool, e->n_threads, tasks, work, context);
+    else
+        for (size_t i = 0; i < tasks; i++)
+            work(context, i, 0);
+}
+
+static ImgstatResult copy(RowEncoder *e, size_t n, void *stream, ImgstatError *err)
+{
+    if (n == 0)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(e->device->ops->copy_async(e->device, stream, e->copies, n, err));
+    return e->device->ops->wait_async(e->device, stream, err);
+}
+
+/* ---- Pieces of the processor ---- */
+
+/* Whether the device has made a piece as the processor would. */
+static bool is_made(const RowEncoder *e, const RowImage *image, size_t number)
+{
+    return image->on_device && row_piece_there(e, image, number)->bytes > 0 &&
+           !deflate_results_pay(&e->call)[image->first_there + number];
+}
+
+/* Finds the end of the round, and gives slots to pieces. */
+static void give_slots(Round *round)
+{
+    RowEncoder *const e = round->encoder;
+    size_t k = round->first;
+    round->n_slots = 0;
+    for (; k < e->now.pieces; k++) {
+        RowPiece *const piece = &e->pieces[k];
+        const RowImage *const image = image_of(e, piece);
+        piece->slot = NO_SLOT;
+        if (image->result != IMGSTAT_OK || is_made(e, image, piece->number))
+            continue;
+        if (round->n_slots == e->n_slots)
+            break;
+        piece->slot = (int)round->n_slots++;
+        e->slots[piece->slot].piece = k;
+    }
+    round->end = k;
+}
+
+/* What a slot's piece is made of, where that is in the device's memory. */
+static DeviceCopy raw_of(const RowEncoder *e, const RowImage *image, size_t number, RowSlot *slot)
+{
+    if (slot->filtered) {
+        const size_t bytes = row_piece_bytes(image, number);
+        return (DeviceCopy){row_piece_listed(e, image, number)->from, bytes, bytes, 1, slot->raw};
+    }
+    const size_t above = number > 0, first = number * image->piece_rows - above;
+    return (DeviceCopy){image->image.device.address + first * image->image.pitch,
+                        image->image.pitch, image->rows.from_bytes,
+                        row_piece_rows(image, number) + above, slot->raw};
+}
+
+static ImgstatResult fetch_raw(Round *round, void *stream, ImgstatError *err)
+{
+    RowEncoder *const e = round->encoder;
+    size_t n = 0;
+    for (RowSlot *slot = e->slots; slot < e->slots + round->n_slots; slot++) {
+        const RowPiece *const piece = &e->pieces[slot->piece];
+        const RowImage *const image = image_of(e, piece);
+        slot->filtered = image->on_device && row_piece_there(e, image, piece->number)->bytes > 0;
+        if (!image->image.host)
+            e->copies[n++] = raw_of(e, image, piece->number, slot);
+    }
+    return copy(e, n, stream, err);
+}
+
+/* Packs and filters the rows of a piece. */
+static void filter(const RowEncoder *e, const RowImage *image, size_t number, const RowSlot *slot,
+                   RowThread *thread)
+{
+    const bool host = image->image.host != NULL;
+    const size_t pitch = host ? image->image.pitch : image->rows.from_bytes;
+    const size_t first = number * image->piece_rows;
+    const uint8_t *const from = host         ? image_row(&image->image, first)
+                                : number > 0 ? slot->raw + pitch
+                                             : slot->raw;
+    png_filter_piece(e->filters, &image->rows, number > 0 ? from - pitch : NULL, from, pitch,
+                     row_piece_rows(image, number), thread->room, thread->filtered);
+}
+
+/* Makes the piece of a slot; its bytes are 0 if memory runs out. */
+static void make_piece(void *context, size_t task, unsigned number)
+{
+    const Round *const round = context;
+    RowEncoder *const e = round->encoder;
+    RowThread *const thread = &e->threads[number];
+    const RowSlot *const slot = &e->slots[task];
+    RowPiece *const piece = &e->pieces[slot->piece];
+    const RowImage *const image = image_of(e, piece);
+    const size_t bytes = row_piece_bytes(image, piece->number);
+    const uint8_t *const rows = slot->filtered ? slot->raw : thread->filtered;
+    if (!slot->filtered)
+        filter(e, image, piece->number, slot, thread);
+    piece->adler = deflate_adler(rows, bytes);
+    piece->bytes = deflate_block(thread->deflater, rows, bytes,
+                                 row_piece_ends(image, piece->number), slot->out);
+}
+
+/* ---- Places ---- */
+
+static bool begins(const RowPiece *piece)
+{
+    return piece->number == 0;
+}
+
+/* Bytes of a chunk's data, beside those of the piece. */
+static size_t around(const RowImage *image, const RowPiece *piece)
+{
+    const size_t head = begins(piece) ? DEFLATE_HEAD : 0;
+    return head + (row_piece_ends(image, piece->number) ? (size_t)ADLER_BYTES : 0);
+}
+
+/* Gives an image its place at `used`, and each piece the one behind those before. Returns false if
+ * the image fails. */
+static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t *used)
+{
+    const bool ends = row_piece_ends(image, piece->number);
+    const size_t head = begins(piece) ? image->head_bytes : 0;
+    const size_t tail = ends && image->ends ? PNG_CHUNK_FRAME : 0;
+    if (piece->slot == NO_SLOT) {
+        const DeflatedPiece *const made = row_piece_there(e, image, piece->number);
+        piece->bytes = (size_t)made->bytes;
+        piece->adler = made->adler;
+    }
+    const size_t chunk = PNG_CHUNK_FRAME + around(image, piece) + piece->bytes;
+    if (begins(piece))
+        image->at = e->files + *used;
+    if (piece->bytes == 0)
+        image->result = IMGSTAT_ERR_MEMORY;
+    else if (head + chunk + tail > e->files_bytes - *used)
+        image->result = IMGSTAT_ERR_LIMIT;
+    if (image->result != IMGSTAT_OK) {
+        *used = (size_t)(image->at - e->files);
+        image->at = NULL;
+        return false;
+    }
+    piece->chunk = e->files + *used + head;
+    *used += head + chunk + tail;
+    image->bytes = (size_t)(e->files + *used - image->at);
+    image->adler =
+        deflate_adler_join(image->adler, piece->adler, row_piece_bytes(image, piece->number));
+    return true;
+}
+
+static void place_pieces(Round *round, size_t *used)
+{
+    RowEncoder *const e = round->encoder;
+    for (size_t k = round->first; k < round->end; k++) {
+        RowImage *const image = image_of(e, &e->pieces[k]);
+        if (image->result == IMGSTAT_OK)
+            (void)place_piece(e, image, &e->pieces[k], used);
+    }
+}
+
+static ImgstatResult fetch_made(Round *round, void *stream, ImgstatError *err)
+{
+    RowEncoder *const e = round->encoder;
+    size_t n = 0;
+    for (size_t k = round->first; k < round->end; k++) {
+        const RowPiece *const piece = &e->pieces[k];
+        const RowImage *const image = image_of(e, piece);
+        if (image->result == IMGSTAT_OK && piece->slot == NO_SLOT)
+            e->copies[n++] = (DeviceCopy){
+                row_piece_listed(e, image, piece->number)->to, piece->bytes, piece->bytes, 1,
+                piece->chunk + PNG_CHUNK_HEAD + (begins(piece) ? DEFLATE_HEAD : 0)};
+    }
+    return copy(e, n, stream, err);
+}
+
+/* Completes the chunk of a piece, and writes what is around the image. */
+static void complete_chunk(void *context, size_t task, unsigned thread)
+{
+    const Round *const round = context;
+    const RowEncoder *const e = round->encoder;
+    const RowPiece *const piece = &e->pieces[round->first + task];
+    const RowImage *const image = image_of(e, piece);
+    (void)thread;
+    if (image->result != IMGSTAT_OK)
+        return;
+    uint8_t *data = piece->chunk + PNG_CHUNK_HEAD;
+    if (begins(piece)) {
+        memcpy(piece->chunk - image->head_bytes, image->head, image->head_bytes);
+        memcpy(data, deflate_head, DEFLATE_HEAD);
+        data += DEFLATE_HEAD;
+    }
+    if (piece->slot != NO_SLOT)
+        memcpy(data, e->slots[piece->slot].out, piece->bytes);
+    const bool ends = row_piece_ends(image, piece->number);
+    if (ends)
+        png_put32(data + piece->bytes, image->adler);
+    const size_t bytes = around(image, piece) + piece->bytes;
+    png_chunk_frame("IDAT", piece->chunk, bytes);
+    if (ends && image->ends)
+        png_chunk_frame("IEND", piece->chunk + PNG_CHUNK_FRAME + bytes, 0);
+}
+
+ImgstatResult row_encoder_finish(RowEncoder *e, ThreadPool *pool, void *stream, ImgstatError *err)
+{
+    Round round = {.encoder = e};
+    size_t used = 0;
+    IMGSTAT_TRY(e->device->ops->wait_async(e->device, stream, err));
+    for (; round.first < e->now.pieces; round.first = round.end) {
+        give_slots(&round);
+        IMGSTAT_TRY(fetch_raw(&round, stream, err));
+        run(e, pool, round.n_slots, make_piece, &round);
+        place_pieces(&round, &used);
+        IMGSTAT_TRY(fetch_made(&round, stream, err));
+        run(e, pool, round.end - round.first, complete_chunk, &round);
+    }
+    return IMGSTAT_OK;
+}

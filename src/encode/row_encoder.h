@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* row_encoder.h: what the parts of a row encoder share. */
+#ifndef IMGSTAT_ENCODE_ROW_ENCODER_H
+#define IMGSTAT_ENCODE_ROW_ENCODER_H
+
+#include "codec/device_pieces.h"
+#include "encode/rows.h"
+
+/* What images take. */
+typedef struct Needs {
+    size_t n_there;     /* images that the device makes */
+    size_t pieces;      /* of all images */
+    size_t here, there; /* bytes of lists and results, and of all that the device has */
+    size_t pieces_at, list_bytes, results_at, scratch_at, rows_at; /* places in these */
+    size_t pieces_there;
+    uint64_t blocks_there;
+    /* Of the largest piece: its rows before packing with the one above them, filtered, compressed;
+     * what packing takes. */
+    size_t raw, filtered, out, room;
+} Needs;
+
+/* A piece of an image. */
+typedef struct RowPiece {
+    size_t image, number;
+    int slot;       /* where the processor makes it; NO_SLOT: the device has made it */
+    size_t bytes;   /* of its part of the stream */
+    uint32_t adler; /* of its filtered rows */
+    uint8_t *chunk; /* where it goes */
+} RowPiece;
+
+enum { NO_SLOT = -1 };
+
+/* A piece that the processor makes. */
+typedef struct RowSlot {
+    size_t piece;
+    bool filtered; /* raw has filtered rows, else the image's */
+    uint8_t *raw, *out;
+} RowSlot;
+
+typedef struct RowThread {
+    Deflater *deflater;
+    uint8_t *filtered, *room;
+} RowThread;
+
+struct RowEncoder {
+    Device *device;
+    const PngFilters *filters;
+    bool fast;
+    Needs has; /* of each, the most that there is memory for */
+    DevMem there;
+    uint8_t *here, *raw, *files; /* of host_alloc */
+    uint8_t *out;
+    size_t files_bytes, n_slots;
+    RowSlot *slots;
+    RowThread *threads;
+    unsigned n_threads;
+    RowPiece *pieces;
+    DeviceCopy *copies; /* as many as pieces */
+    /* What is enqueued: */
+    RowImage *images;
+    size_t n;
+    Needs now;
+    DeviceEncode call;
+};
+
+/* Returns how many rows a piece has. */
+static inline size_t row_piece_rows(const RowImage *image, size_t number)
+{
+    const size_t left = image->rows.n - number * image->piece_rows;
+    return left < image->piece_rows ? left : image->piece_rows;
+}
+
+static inline size_t row_piece_bytes(const RowImage *image, size_t number)
+{
+    return row_piece_rows(image, number) * (image->rows.row_bytes + 1);
+}
+
+static inline bool row_piece_ends(const RowImage *image, size_t number)
+{
+    return (number + 1) * image->piece_rows >= image->rows.n;
+}
+
+/* Returns what the device says of a piece of an image that it makes. */
+static inline const DeflatedPiece *row_piece_there(const RowEncoder *encoder, const RowImage *image,
+                                                   size_t number)
+{
+    return (const DeflatedPiece *)encoder->call.results + image->first_there + number;
+}
+
+/* Returns its description. */
+static inline const DeflatePiece *row_piece_listed(const RowEncoder *encoder, const RowImage *image,
+                                                   size_t number)
+{
+    return (const DeflatePiece *)(const void *)(encoder->here + encoder->now.pieces_at) +
+           image->first_there + number;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* helper_plain_device.c: the processor does what a GPU does, piece after piece. */
+#include "helper_plain_device.h"
+
+#include "codec/deflate.h"
+#include "codec/device_pieces.h"
+#include "codec/match_gain.h"
+#include "png/filter.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void filter_image(const FilterImage *image)
+{
+    const size_t row_bytes = image->row_bytes;
+    uint8_t *const above = calloc(2, row_bytes), *const row = above + row_bytes;
+    for (uint32_t y = 0; y < image->height; y++) {
+        const uint8_t *const from = (const uint8_t *)(uintptr_t)image->pixels + y * image->pitch;
+        uint8_t *const to = (uint8_t *)(uintptr_t)image->to +
+                            y / image->piece_rows * image->piece_pitch +
+                            y % image->piece_rows * (1 + row_bytes);
+        for (size_t i = 0; i < row_bytes; i++)
+            row[i] = from[image->swap ? i ^ 1 : i];
+        png_filter_row(png_filters(), row, above, row_bytes, image->pixel_bytes,
+                       (PngChoice)image->choice, to);
+        memcpy(above, row, row_bytes);
+    }
+    free(above);
+}
+
+static ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
+                                  ImgstatError *err)
+{
+    DeflateCoder *const coder = deflate_coder_create();
+    const FilterImage *const images = call->lists;
+    const DeflatePiece *const pieces =
+        (const DeflatePiece *)(const void *)((const uint8_t *)call->lists + call->pieces_at);
+    DeflatedPiece *const results = call->results;
+    uint8_t *const pay = (uint8_t *)(results + call->n_pieces);
+    static MatchGain gain;
+    (void)device, (void)stream, (void)err;
+    for (size_t i = 0; i < call->n_images; i++)
+        filter_image(&images[i]);
+    uint32_t block = 0;
+    for (size_t i = 0; i < call->n_pieces; i++) {
+        const uint8_t *const from = (const uint8_t *)(uintptr_t)pieces[i].from;
+        const size_t n = pieces[i].n;
+        cr_assert_eq(pieces[i].first_block, block);
+        cr_assert(pieces[i].from % 16 == 0 && pieces[i].to % 4 == 0);
+        block += (uint32_t)deflate_pieces_blocks(n, deflate_pieces_block(call->coding));
+        pay[i] = match_gain_pays(&gain, coder, from, n, call->coding == DEFLATE_RUNS_FAST);
+        uint8_t *const room = malloc(deflate_coder_bound(n)); /* a GPU tries nothing in vain */
+        results[i].bytes = deflate_coder_write(coder, call->coding, from, n, pieces[i].last, room);
+        cr_assert_leq(results[i].bytes, deflate_pieces_bound(n));
+        memcpy((uint8_t *)(uintptr_t)pieces[i].to, room, results[i].bytes);
+        free(room);
+        results[i].adler = deflate_adler(from, n);
+    }
+    cr_assert_eq(block, call->n_blocks);
+    deflate_coder_destroy(coder);
+    return IMGSTAT_OK;
+}
+
+DeviceOps plain_device_ops(void)
+{
+    DeviceOps ops = cpu_device_ops;
+    ops.fetches = false;
+    ops.encode_async = plain_encode;
+    return ops;
+}
