@@ -3,12 +3,12 @@
  * same in C, so that it is tested and fuzzed without a GPU.
  *
  * The width of a code depends on nothing but how many codes came since the clear code, so 32 codes
- * are read at once. Code FIRST + j stands for the string of code number j and the byte behind it,
- * and both lie in the output one behind the other. So all that is kept of a code is where its
+ * are read at once. Code LZW_NAMED + j stands for the string of code number j and the byte behind
+ * it, and both lie in the output one behind the other. So all that is kept of a code is where its
  * string begins; the next string begins where it ends. A string refers to an earlier one: lengths
- * of 32 codes follow from each other in 5 steps, and their places from sums. Then lanes take bytes,
- * not strings: each follows its string back to a byte from before the 32 codes, or to a code that
- * is a byte.
+ * of 32 codes follow from each other in 5 steps at most, and their places from sums. Then lanes
+ * take bytes, not strings: each follows its string back to a byte from before the 32 codes, or to a
+ * code that is a byte.
  *
  * Every place in input, output and table is compared with its end before it is used. Time is
  * bounded by the output: codes are taken 32 at a time or up to a clear code, n_out / 16 times and
@@ -83,15 +83,14 @@ LANES_INLINE void lzw_read(LzwLanes *s, const LzwCall *c, unsigned lane, uint32_
         code = word >> (24 - bit % 8 - width) & ((1u << width) - 1);
         if (code == LZW_BYTES || code == LZW_ENDS)
             stop = code == LZW_BYTES ? LZW_CLEARS : LZW_STOPS;
-        else if (code > LZW_ENDS && code - LZW_NAMED >= k)
-            stop = LZW_IS_WRONG;
-        else if (k == LZW_MOST)
+        else if (k == LZW_MOST || (code > LZW_ENDS && code - LZW_NAMED >= k))
             stop = LZW_IS_WRONG;
     }
     s->code[lane] = (uint16_t)code;
     s->stop[lane] = (uint8_t)stop;
 }
 
+/* Returns where the string of a code begins in the output. */
 LANES_INLINE uint32_t lzw_place(const LzwLanes *s, uint32_t number)
 {
     return s->base[number / LZW_BLOCK] + s->offset[number];
@@ -184,7 +183,8 @@ LANES_INLINE void lzw_write(LzwLanes *s, const uint32_t *length, uint32_t first,
     lanes_meet(); /* the bytes are there */
 }
 
-/* Decompresses the codes from number *k on, a multiple of 32: 32, or those up to a clear code. */
+/* Decompresses the codes from number *k on, a multiple of 32: 32, or those before one that is not
+ * for a string. Returns what that one is. */
 LANES_INLINE unsigned lzw_group(LzwLanes *s, const LzwCall *c, uint32_t begin, uint32_t *k,
                                 uint32_t *done)
 {
