@@ -240,7 +240,7 @@ static inline TiffSpec tiff_spec(uint64_t *state)
     spec.big = q / (1 << 18) % 4 == 0;
     spec.shared = q / (1 << 20) % 16 == 0;
     spec.content = (unsigned)(q / (1 << 24) % STREAM_CONTENTS);
-    spec.clear = q / (1 << 28) % 2 ? LZW_CODES_MOST - 1 : 1 + (unsigned)(q / (1 << 29) % 3000);
+    spec.clear = q / (1 << 28) % 2 ? LZW_CODES_MOST - 1 : 40 + (unsigned)(q / (1 << 29) % 3000);
     spec.tile_height = 1 + (uint32_t)(splitmix64(state) % spec.height);
     if (q >> 40 & 1) {
         spec.tile_width = 16 * (1 + (uint32_t)((q >> 41) % 8));

@@ -332,7 +332,7 @@ ImgstatResult cuda_decode_async(Device *device, void *stream, const struct Decod
 ImgstatResult cuda_encode_async(Device *device, void *stream, const struct DeviceEncode *call,
                                 ImgstatError *err);
 ImgstatResult cuda_copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,
-                              ImgstatError *err);
+                              DevMem there, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 /* Adds every channel of n images to a record each. */

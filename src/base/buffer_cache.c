@@ -7,10 +7,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     ALIGN = 64,
     SMALL = 32 << 10, /* malloc itself keeps buffers up to this size */
+    HUGE_PAGE = 2 << 20,
+    LARGE = 8 << 20, /* from here on the system takes long, page by page */
     SLOTS =
         256 /* more than an image needs: a PNG has twice 64 blocks, and a few buffers a thread */
 };
@@ -120,9 +123,13 @@ static Header *make(BufferCache *owner, size_t bytes)
     const size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (rounded < bytes || rounded + sizeof(Header) < rounded)
         return NULL;
-    Header *const buffer = aligned_alloc(ALIGN, sizeof *buffer + rounded);
-    if (buffer)
-        *buffer = (Header){.owner = owner, .bytes = rounded};
+    const size_t total = sizeof(Header) + rounded;
+    Header *const buffer = aligned_alloc(total < LARGE ? ALIGN : HUGE_PAGE, total);
+    if (!buffer)
+        return NULL;
+    if (total >= LARGE)
+        (void)madvise(buffer, total / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* or not: no harm */
+    *buffer = (Header){.owner = owner, .bytes = rounded};
     return buffer;
 }
 

@@ -34,10 +34,11 @@ static const double ns_a_byte[STEPS][CLASSES] = {
 static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044e-9;
 static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 
-/* Decoding PNG by one thread. Files that a GPU decodes: what one thread brings it and what it
- * decodes of samples in a second, at most; and a stream, which is one warp's. */
-static const double png_byte_s = 2.8e-9, fed_byte_s = 0.12e-9, gpu_byte_s = 0.025e-9;
-static const double stream_byte_s = 22e-9;
+/* PNGs that a GPU decodes, on an H100: decoding them by one thread; opening the GPU beside busy
+ * processors, and leaving it; what one thread brings it, and what it decodes, of samples; a stream.
+ */
+static const double png_byte_s = 2.1e-9, fed_open_s = 0.7;
+static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 
 /* The part of a page's work that only one thread does. */
 static const double alone = 0.25;
@@ -132,10 +133,10 @@ static double seconds_fed(const WorkSum *sum, unsigned threads)
     const double cpu = work_seconds_cpu(sum, threads);
     const double stream = stream_byte_s * sum->fed_bytes / sum->fed_pages;
     const double fed = fed_byte_s / threads > gpu_byte_s ? fed_byte_s / threads : gpu_byte_s;
-    const double left = 1 - cuda_open_s / cpu;
+    const double left = 1 - fed_open_s / cpu;
     if (left <= 0)
-        return cuda_open_s + stream;
-    return cuda_open_s + stream + left / (1 / (sum->fed_bytes * fed) + 1 / cpu);
+        return fed_open_s + stream;
+    return fed_open_s + stream + left / (1 / (sum->fed_bytes * fed) + 1 / cpu);
 }
 
 double work_seconds_cuda(const WorkSum *sum, unsigned threads)

@@ -140,7 +140,13 @@ static void *opener_main(void *context)
     Feeding *const f = context;
     SharedDevice *shared = NULL;
     ImgstatError error = {0};
+    const bool seated =
+        f->jobs.share.workers > 1; /* among busy threads opening takes twice as long */
+    if (seated)
+        seat_acquire(&f->seats, true);
     ImgstatResult res = open_shared(f, &shared, &error);
+    if (seated)
+        seat_release(&f->seats);
     if (res != IMGSTAT_OK && shared && device_list_fail(f->jobs.devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
 #ifdef IMGSTAT_TRACE_FEEDING

@@ -181,24 +181,27 @@ static void runs(const uint8_t *from, size_t n, unsigned shortest, DeflateRuns *
 
 /* ---- Counts ---- */
 
-enum { TABLES = 4 }; /* so that equal neighbours do not wait for each other */
+enum { TABLES = 4, FEW = 2048 };
 
+/* Many are counted in four tables, so that equal neighbours do not wait for each other. */
 static void count_bytes(const uint8_t *from, size_t n, uint32_t counts[256])
 {
     uint32_t table[TABLES][256];
     size_t i = 0;
-    memset(table, 0, sizeof table);
-    for (; n - i >= 8; i += 8) {
-        uint64_t v;
-        memcpy(&v, from + i, sizeof v);
-        for (unsigned k = 0; k < 8; k++)
-            table[k % TABLES][v >> 8 * k & 255]++;
+    if (n >= FEW) {
+        memset(table, 0, sizeof table);
+        for (; n - i >= 8; i += 8) {
+            uint64_t v;
+            memcpy(&v, from + i, sizeof v);
+            for (unsigned k = 0; k < 8; k++)
+                table[k % TABLES][v >> 8 * k & 255]++;
+        }
+        for (size_t v = 0; v < 256; v++)
+            for (size_t k = 0; k < TABLES; k++)
+                counts[v] += table[k][v];
     }
     for (; i < n; i++)
-        table[0][from[i]]++;
-    for (size_t v = 0; v < 256; v++)
-        for (size_t k = 0; k < TABLES; k++)
-            counts[v] += table[k][v];
+        counts[from[i]]++;
 }
 
 /* ---- Codes ---- */

@@ -49,8 +49,8 @@ static void count_vbmi(const uint8_t *from, size_t n, uint32_t counts[256])
 {
     size_t i = 0;
     while (n - i >= 64) {
-        const size_t left = (n - i) / 64, most = i == 0 ? FIRST_GROUPS : MOST_GROUPS;
-        const size_t groups = left < most ? left : most;
+        const size_t left = (n - i) / 64;
+        const size_t groups = left <= MOST_GROUPS ? left : i == 0 ? FIRST_GROUPS : MOST_GROUPS;
         const size_t others = count_groups(from + i, groups, counts);
         i += 64 * groups;
         if (others > 32 * groups) /* noise, say */

@@ -12,7 +12,8 @@
  * into step cost time: each round makes one more lane right.
  *
  * Every place in input and output is compared with its end before it is used, and each round of
- * each loop uses up at least one bit of the stream, or ends. */
+ * each loop uses up at least one bit of the stream, or ends. A block takes as long as many symbols
+ * do, so blocks of few bytes are bounded as well: no encoder makes that many of them. */
 #ifndef IMGSTAT_CODEC_INFLATE_LANES_H
 #define IMGSTAT_CODEC_INFLATE_LANES_H
 
@@ -29,6 +30,9 @@ enum {
     PRECODES = 19,
     GAP_MOST = 400,               /* before a short match: what follows fits MATCH_GAP */
     SHORT_MATCH = 10,             /* bytes of a match that one lane copies */
+    BLOCK_INPUT = 32,             /* blocks have so many bytes of the stream on average, */
+    BLOCK_OUTPUT = 1024,          /* or of the output, */
+    SPARE_BLOCKS = 256,           /* but for these */
     INFLATE_BYTES_MOST = 1 << 28, /* of a stream: its bits are counted in 32 bits */
     INFLATE_OUTPUT_MOST = 0x7FFFFFFF
 };
@@ -44,7 +48,8 @@ typedef enum InflateVerdict {
     INFLATE_BAD_CODE,     /* bits that are no symbol */
     INFLATE_BAD_DISTANCE, /* from before the output, or beyond the window */
     INFLATE_BAD_SIZE,     /* more or less output than there should be */
-    INFLATE_BAD_INPUT     /* the stream ends before its input or behind it */
+    INFLATE_BAD_INPUT,    /* the stream ends before its input or behind it */
+    INFLATE_BAD_BLOCKS    /* so many blocks that they would take too long; zlib decides */
 } InflateVerdict;
 
 typedef struct InflateCall {
@@ -450,7 +455,10 @@ LANES_INLINE InflateVerdict inflate_by_lanes(InflateLanes *s, const InflateCall 
 {
     InflatePlace at = {8 * c->before, 0, 0};
     inflate_load(s, c, &at);
+    uint32_t blocks = c->n_in / BLOCK_INPUT + c->n_out / BLOCK_OUTPUT + SPARE_BLOCKS;
     for (bool last = false; !last;) {
+        if (blocks-- == 0)
+            return INFLATE_BAD_BLOCKS;
         last = inflate_take(s, c, &at, 1) != 0;
         const unsigned kind = inflate_take(s, c, &at, 2);
         if (at.bit > c->n_in * 8)

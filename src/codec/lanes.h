@@ -55,6 +55,17 @@ LANES_INLINE uint32_t lanes_before(uint32_t value[LANES])
     return __shfl_sync(0xFFFFFFFFu, sum, LANES - 1);
 }
 
+/* Returns the bits that any lane has. */
+LANES_INLINE uint32_t lanes_or(const uint32_t value[LANES])
+{
+    return __reduce_or_sync(0xFFFFFFFFu, value[lanes_first()]);
+}
+
+LANES_INLINE unsigned lanes_count(uint32_t mask)
+{
+    return (unsigned)__popc(mask);
+}
+
 /* Returns the number of the lowest bit that is set; LANES if none is. */
 LANES_INLINE unsigned lanes_lowest(uint32_t mask)
 {
@@ -149,6 +160,22 @@ LANES_INLINE uint32_t lanes_before(uint32_t value[LANES])
         sum += own;
     }
     return sum;
+}
+
+LANES_INLINE uint32_t lanes_or(const uint32_t value[LANES])
+{
+    uint32_t bits = 0;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        bits |= value[lane];
+    return bits;
+}
+
+LANES_INLINE unsigned lanes_count(uint32_t mask)
+{
+    unsigned n = 0;
+    for (; mask; mask &= mask - 1)
+        n++;
+    return n;
 }
 
 LANES_INLINE unsigned lanes_lowest(uint32_t mask)

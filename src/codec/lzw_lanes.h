@@ -3,15 +3,16 @@
  * same in C, so that it is tested and fuzzed without a GPU.
  *
  * The width of a code depends on nothing but how many codes came since the clear code, so 32 codes
- * are read at once. Code FIRST + j stands for the string of code number j and the byte behind it,
- * and both lie in the output one behind the other. So all that is kept of a code is where its
+ * are read at once. Code LZW_NAMED + j stands for the string of code number j and the byte behind
+ * it, and both lie in the output one behind the other. So all that is kept of a code is where its
  * string begins; the next string begins where it ends. A string refers to an earlier one: lengths
- * of 32 codes follow from each other in 5 steps, and their places from sums. Then lanes take bytes,
- * not strings: each follows its string back to a byte from before the 32 codes, or to a code that
- * is a byte.
+ * of 32 codes follow from each other in 5 steps at most, and their places from sums. Then lanes
+ * take bytes, not strings: each follows its string back to a byte from before the 32 codes, or to a
+ * code that is a byte.
  *
- * Every place in input, output and table is compared with its end before it is used. 32 codes give
- * at least one byte: clear codes do not follow each other. */
+ * Every place in input, output and table is compared with its end before it is used. Time is
+ * bounded by the output: codes are taken 32 at a time or up to a clear code, n_out / 16 times and
+ * some at most. Streams that clear so often are no encoder's. */
 #ifndef IMGSTAT_CODEC_LZW_LANES_H
 #define IMGSTAT_CODEC_LZW_LANES_H
 
@@ -20,16 +21,23 @@
 enum {
     LZW_BYTES = 256, /* codes that are bytes; the first code behind them clears the table */
     LZW_ENDS,
-    LZW_NAMED,                           /* first code that stands for a string */
-    LZW_MOST = (1 << 12) - LZW_NAMED + 1 /* codes after a clear code */
+    LZW_NAMED,                            /* first code that stands for a string */
+    LZW_MOST = (1 << 12) - LZW_NAMED + 1, /* codes after a clear code */
+    LZW_BLOCK = 16, /* codes whose strings have at most 16 * 3,839 bytes, which 16 bits count */
+    LZW_GROUP_BYTES = 16, /* fewer on average would take too long */
+    LZW_SPARE_GROUPS = 64,
+    LZW_AT_ONCE = 4 /* bytes of a lane on their way */
 };
+
+/* With a byte in place of a place in the output. */
+#define LZW_BYTE 0x80000000u
 
 typedef enum LzwVerdict {
     LZW_RIGHT,     /* strings fill the output; what follows does not count */
     LZW_BAD_CODE,  /* a code that there is not, or no clear code before the first */
     LZW_BAD_SIZE,  /* a string that ends behind the output, or an end before it */
     LZW_BAD_INPUT, /* the input ends before the output */
-    LZW_BAD_CLEAR  /* two clear codes with nothing in between */
+    LZW_BAD_CLEAR  /* clear codes with nearly nothing in between */
 } LzwVerdict;
 
 typedef struct LzwCall {
@@ -39,10 +47,12 @@ typedef struct LzwCall {
     uint32_t n_out; /* < 2^31 */
 } LzwCall;
 
-/* What the lanes share. Of 32 codes: the code, the bytes of its string, the bytes before. */
+/* What the lanes share. The string of code number j begins at byte base[j / LZW_BLOCK] + offset[j]
+ * of the output. Of 32 codes: the code, the bytes of its string, the bytes before. */
 typedef struct LzwLanes {
-    uint32_t place[LZW_MOST + 1]; /* in the output, where the string of code number j begins */
-    uint32_t length[2][LANES], before[LANES];
+    uint32_t base[LZW_MOST / LZW_BLOCK + 1];
+    uint16_t offset[LZW_MOST + 1];
+    uint32_t length[2][LANES], before[LANES], begins[LANES];
     uint16_t code[LANES];
     uint8_t from[2][LANES]; /* the lane whose string this one extends; LANES: the length is known */
     uint8_t stop[LANES], flag[LANES];
@@ -73,17 +83,21 @@ LANES_INLINE void lzw_read(LzwLanes *s, const LzwCall *c, unsigned lane, uint32_
         code = word >> (24 - bit % 8 - width) & ((1u << width) - 1);
         if (code == LZW_BYTES || code == LZW_ENDS)
             stop = code == LZW_BYTES ? LZW_CLEARS : LZW_STOPS;
-        else if (code > LZW_ENDS && code - LZW_NAMED >= k)
-            stop = LZW_IS_WRONG;
-        else if (k == LZW_MOST)
+        else if (k == LZW_MOST || (code > LZW_ENDS && code - LZW_NAMED >= k))
             stop = LZW_IS_WRONG;
     }
     s->code[lane] = (uint16_t)code;
     s->stop[lane] = (uint8_t)stop;
 }
 
+/* Returns where the string of a code begins in the output. */
+LANES_INLINE uint32_t lzw_place(const LzwLanes *s, uint32_t number)
+{
+    return s->base[number / LZW_BLOCK] + s->offset[number];
+}
+
 /* Finds the lengths of the strings of the first `valid` lanes, whose codes begin with number
- * `first`. done: bytes of output before. */
+ * `first`. */
 LANES_INLINE const uint32_t *lzw_lengths(LzwLanes *s, uint32_t first, unsigned valid)
 {
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
@@ -91,49 +105,86 @@ LANES_INLINE const uint32_t *lzw_lengths(LzwLanes *s, uint32_t first, unsigned v
         const bool named = lane < valid && code >= LZW_NAMED;
         const bool known = !named || number < first;
         s->from[0][lane] = (uint8_t)(known ? (unsigned)LANES : number - first);
-        s->length[0][lane] = lane >= valid      ? 0
-                             : !named || !known ? 1
-                                                : s->place[number + 1] - s->place[number] + 1;
+        s->length[0][lane] = lane >= valid    ? 0
+                             : named && known ? lzw_place(s, number + 1) - lzw_place(s, number) + 1
+                                              : 1;
+        s->flag[lane] = !known;
     }
     lanes_meet(); /* lengths of strings that others do not extend are there */
-    unsigned at = 0;
-    for (unsigned step = 1; step < LANES; step *= 2, at ^= 1) {
+    for (unsigned at = 0;; at ^= 1) {
+        if (!lanes_mask(s->flag))
+            return s->length[at];
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
             const unsigned from = s->from[at][lane];
             const bool known = from == LANES;
+            const unsigned next = known ? (unsigned)LANES : s->from[at][from];
             s->length[at ^ 1][lane] = s->length[at][lane] + (known ? 0 : s->length[at][from]);
-            s->from[at ^ 1][lane] = known ? (uint8_t)LANES : s->from[at][from];
-            s->flag[lane] = !known;
+            s->from[at ^ 1][lane] = (uint8_t)next;
+            s->flag[lane] = next < LANES;
         }
         lanes_meet(); /* lengths over twice as many strings are there */
-        if (!lanes_mask(s->flag))
-            return s->length[at];
     }
-    return s->length[at];
 }
 
-/* Returns byte i of the strings of 32 codes. */
-LANES_INLINE uint8_t lzw_byte(const LzwLanes *s, const uint32_t *length, const LzwCall *c,
-                              uint32_t first, uint32_t i)
+/* Returns where byte `at` of string t comes from: its place in the output before the 32 codes, or
+ * LZW_BYTE and the byte. */
+LANES_INLINE uint32_t lzw_source(const LzwLanes *s, const uint32_t *length, uint32_t first,
+                                 unsigned t, uint32_t at)
 {
-    unsigned t = 0; /* the string that has byte i */
-    for (unsigned step = LANES / 2; step > 0; step /= 2)
-        t += s->before[t + step] <= i ? step : 0;
-    for (uint32_t at = i - s->before[t];;) {
+    for (;;) {
         const uint32_t code = s->code[t];
         if (code < LZW_BYTES)
-            return (uint8_t)code;
+            return LZW_BYTE | code;
         const uint32_t number = code - LZW_NAMED; /* of a code before this one */
-        const uint32_t n =
-            number >= first ? length[number - first] : s->place[number + 1] - s->place[number];
-        if (number < first && (at < n || number + 1 < first))
-            return c->out[s->place[number] + at];
+        const bool before = number < first;
+        const uint32_t place = before ? lzw_place(s, number) : 0;
+        const uint32_t n = before ? lzw_place(s, number + 1) - place : length[number - first];
+        if (before && (at < n || number + 1 < first))
+            return place + at;
         t = number - first + (at == n);
         at = at == n ? 0 : at;
     }
 }
 
-/* Decompresses the codes from number *k on: 32, or those up to a clear code. */
+/* Writes n bytes: the strings of 32 codes, of which `valid` count. */
+LANES_INLINE void lzw_write(LzwLanes *s, const uint32_t *length, uint32_t first, unsigned valid,
+                            uint8_t *out, uint32_t done, uint32_t n)
+{
+    unsigned strings = 0; /* that begin before byte `at` */
+    for (uint32_t at = 0; at < n; at += LANES * LZW_AT_ONCE) {
+        uint32_t begins[LZW_AT_ONCE];
+        for (unsigned k = 0; k < LZW_AT_ONCE; k++) {
+            for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
+                const uint32_t bit = s->before[lane] - (at + k * LANES);
+                s->begins[lane] = lane < valid && bit < LANES ? 1u << bit : 0;
+            }
+            begins[k] = lanes_or(s->begins);
+        }
+        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
+            uint32_t source[LZW_AT_ONCE];
+            unsigned t = strings;
+            for (unsigned k = 0; k < LZW_AT_ONCE; k++) {
+                const uint32_t i = at + k * LANES + lane;
+                const unsigned string = t + lanes_count(begins[k] & ((2u << lane) - 1)) - 1;
+                source[k] =
+                    i < n ? lzw_source(s, length, first, string, i - s->before[string]) : LZW_BYTE;
+                t += lanes_count(begins[k]);
+            }
+            uint8_t held[LZW_AT_ONCE];
+            for (unsigned k = 0; k < LZW_AT_ONCE; k++)
+                held[k] = source[k] & LZW_BYTE ? (uint8_t)source[k] : out[source[k]];
+            for (unsigned k = 0; k < LZW_AT_ONCE; k++)
+                if (at + k * LANES + lane < n)
+                    out[done + at + k * LANES + lane] = held[k];
+        }
+        for (unsigned k = 0; k < LZW_AT_ONCE; k++)
+            strings += lanes_count(begins[k]);
+    }
+    lanes_meet(); /* the bytes are there */
+}
+
+/* Decompresses the codes from number *k on, a multiple of 32: 32, or those before one that is not
+ * for a string. Returns what that one is. */
 LANES_INLINE unsigned lzw_group(LzwLanes *s, const LzwCall *c, uint32_t begin, uint32_t *k,
                                 uint32_t *done)
 {
@@ -152,22 +203,24 @@ LANES_INLINE unsigned lzw_group(LzwLanes *s, const LzwCall *c, uint32_t begin, u
     uint32_t n = lanes_before(s->before);
     const uint32_t room = c->n_out - *done;
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
+        const uint32_t number = *k + lane;
         if (lane < valid)
-            s->place[*k + lane] = *done + s->before[lane];
+            s->offset[number] = (uint16_t)(s->before[lane] - s->before[lane & LZW_BLOCK]);
+        if (lane < valid && lane % LZW_BLOCK == 0)
+            s->base[number / LZW_BLOCK] = *done + s->before[lane];
         s->flag[lane] = lane < valid && s->before[lane] == room;
     }
-    if (lanes_leader())
-        s->place[*k + valid] = *done + n;
+    if (lanes_leader() && valid == LANES) { /* the end of the last string */
+        s->base[(*k + LANES) / LZW_BLOCK] = *done + n;
+        s->offset[*k + LANES] = 0;
+    }
     lanes_meet(); /* places are there */
     if (n > room) {
         if (!lanes_mask(s->flag))
             return LZW_STOPS; /* behind the output */
         n = room;
     }
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        for (uint32_t i = lane; i < n; i += LANES)
-            c->out[*done + i] = lzw_byte(s, length, c, *k, i);
-    lanes_meet(); /* the bytes are there */
+    lzw_write(s, length, *k, valid, c->out, *done, n);
     *k += valid;
     *done += n;
     return stop;
@@ -179,7 +232,10 @@ LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
     uint32_t begin = 9, k = 0, done = 0;
     if (c->n_in < 2 || c->in[0] != 0x80 || c->in[1] & 0x80)
         return c->n_in < 2 ? LZW_BAD_INPUT : LZW_BAD_CODE;
-    while (done < c->n_out) {
+    for (uint32_t groups = c->n_out / LZW_GROUP_BYTES + LZW_SPARE_GROUPS; done < c->n_out;
+         groups--) {
+        if (groups == 0)
+            return LZW_BAD_CLEAR;
         const unsigned stop = lzw_group(s, c, begin, &k, &done);
         if (done == c->n_out)
             break;
@@ -192,8 +248,6 @@ LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
         if (stop == LZW_CLEARS) {
             unsigned width;
             const uint32_t bit = lzw_bit(k, &width);
-            if (k == 0)
-                return LZW_BAD_CLEAR;
             begin += bit + width;
             k = 0;
         }

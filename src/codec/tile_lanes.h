@@ -49,19 +49,20 @@ LANES_INLINE uint64_t tile_load(const uint8_t *at, unsigned bytes, bool swapped)
     return swapped ? tile_swapped(word, bytes) : word;
 }
 
-/* Replaces the differences of a row by their sums: n words of 1, 2 or 4 bytes, each the difference
- * to that `step` words before it. */
+/* Replaces the differences of a row by their sums: n < 2^31 words of 1, 2 or 4 bytes, each the
+ * difference to that `step` words before it. */
 LANES_INLINE void tile_sum_row(TileLanes *s, uint8_t *row, uint32_t n, uint32_t step,
                                unsigned bytes, bool swapped)
 {
     for (uint32_t channel = 0; channel < step; channel++) {
         uint32_t before = 0;
-        for (uint64_t first = channel; first < n; first += (uint64_t)LANES * TILE_EACH * step) {
+        for (uint32_t first = channel; first < n; first += LANES * TILE_EACH * step) {
             for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
                 uint32_t sum = 0;
                 for (unsigned k = 0; k < TILE_EACH; k++) {
-                    const uint64_t i = first + (uint64_t)(lane * TILE_EACH + k) * step;
-                    sum += i < n ? (uint32_t)tile_load(row + i * bytes, bytes, swapped) : 0;
+                    const uint32_t i = first + (lane * TILE_EACH + k) * step;
+                    if (i < n)
+                        sum += (uint32_t)tile_load(row + (size_t)i * bytes, bytes, swapped);
                 }
                 s->sum[lane] = sum;
             }
@@ -70,11 +71,11 @@ LANES_INLINE void tile_sum_row(TileLanes *s, uint8_t *row, uint32_t n, uint32_t 
             for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
                 uint32_t sum = before + s->sum[lane];
                 for (unsigned k = 0; k < TILE_EACH; k++) {
-                    const uint64_t i = first + (uint64_t)(lane * TILE_EACH + k) * step;
+                    const uint32_t i = first + (lane * TILE_EACH + k) * step;
                     if (i >= n)
                         break;
-                    sum += (uint32_t)tile_load(row + i * bytes, bytes, swapped);
-                    lanes_store(row + i * bytes, bytes, sum);
+                    sum += (uint32_t)tile_load(row + (size_t)i * bytes, bytes, swapped);
+                    lanes_store(row + (size_t)i * bytes, bytes, sum);
                 }
             }
             lanes_meet(); /* the sums of lanes have been read */
@@ -86,14 +87,25 @@ LANES_INLINE void tile_sum_row(TileLanes *s, uint8_t *row, uint32_t n, uint32_t 
 /* Undoes the prediction of a row in place. */
 LANES_INLINE void tile_unpredict_row(TileLanes *s, const TiledPage *page, uint8_t *row)
 {
-    if (page->prediction == TILE_DIFFERENCES)
-        tile_sum_row(s, row, page->row_bytes / page->sample_bytes, page->per_tile,
-                     page->sample_bytes, page->swapped);
-    else if (page->prediction == TILE_FLOATS)
-        tile_sum_row(s, row, page->row_bytes, page->per_tile, 1, false);
+    const unsigned bytes = page->prediction == TILE_FLOATS ? 1 : page->sample_bytes;
+    const uint32_t n = page->row_bytes / bytes, step = page->per_tile;
+    if (page->prediction == TILE_SAMPLES)
+        return;
+    switch (bytes) { /* a constant in each call */
+    case 1:
+        tile_sum_row(s, row, n, step, 1, false);
+        return;
+    case 2:
+        tile_sum_row(s, row, n, step, 2, page->swapped);
+        return;
+    default:
+        tile_sum_row(s, row, n, step, 4, page->swapped);
+        return;
+    }
 }
 
-/* Returns sample i of a row as the image has it, whose prediction is undone. */
+/* Returns sample i of a row whose prediction is undone: a float whose bytes lie in planes, or bits.
+ */
 LANES_INLINE uint64_t tile_sample(const TiledPage *page, const uint8_t *row, uint32_t i)
 {
     const unsigned bytes = page->sample_bytes;
@@ -104,9 +116,6 @@ LANES_INLINE uint64_t tile_sample(const TiledPage *page, const uint8_t *row, uin
             word = word << 8 | row[(size_t)b * words + i];
         return word;
     }
-    if (page->bits == 8 * bytes)
-        return tile_load(row + (size_t)i * bytes, bytes,
-                         page->swapped && page->prediction == TILE_SAMPLES);
     uint64_t word = 0; /* bits of a stream, the first one highest */
     for (uint64_t at = (uint64_t)i * page->bits, end = at + page->bits; at < end;) {
         const unsigned here = 8 - (unsigned)(at % 8);
@@ -118,17 +127,45 @@ LANES_INLINE uint64_t tile_sample(const TiledPage *page, const uint8_t *row, uin
     return (word ^ sign) - sign;
 }
 
+/* Copies n words of a row, in the other order if swapped, to every step-th place. */
+LANES_INLINE void tile_copy_row(const uint8_t *row, uint32_t n, uint32_t step, unsigned bytes,
+                                bool swapped, uint8_t *to)
+{
+    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+        for (uint32_t i = lane; i < n; i += LANES)
+            lanes_store(to + (size_t)i * step * bytes, bytes,
+                        tile_load(row + (size_t)i * bytes, bytes, swapped));
+}
+
 /* Writes row y of a tile to its place in the image's pixels. */
 LANES_INLINE void tile_store_row(const TiledPage *page, const TilePlace *place, uint32_t y,
                                  const uint8_t *row, uint8_t *pixels)
 {
     const unsigned bytes = page->sample_bytes;
-    const uint32_t step = page->planes > 1 ? page->channels : 1;
+    const uint32_t n = place->pixels * page->per_tile, step = page->planes > 1 ? page->channels : 1;
+    const bool whole = page->prediction != TILE_FLOATS && page->bits == 8 * bytes;
+    const bool swapped = page->swapped && page->prediction == TILE_SAMPLES;
     uint8_t *const to = pixels + (place->y + (uint64_t)y) * page->pitch +
                         ((uint64_t)place->x * page->channels + place->plane) * bytes;
+    switch (whole ? bytes : 0) { /* a constant in each call */
+    case 1:
+        tile_copy_row(row, n, step, 1, false, to);
+        return;
+    case 2:
+        tile_copy_row(row, n, step, 2, swapped, to);
+        return;
+    case 4:
+        tile_copy_row(row, n, step, 4, swapped, to);
+        return;
+    case 8:
+        tile_copy_row(row, n, step, 8, swapped, to);
+        return;
+    default:
+        break;
+    }
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        for (uint32_t i = lane; i < place->pixels * page->per_tile; i += LANES)
-            lanes_store(to + (uint64_t)i * step * bytes, bytes, tile_sample(page, row, i));
+        for (uint32_t i = lane; i < n; i += LANES)
+            lanes_store(to + (size_t)i * step * bytes, bytes, tile_sample(page, row, i));
 }
 
 #endif

@@ -11,6 +11,9 @@ enum {
     TILE_BYTES_MOST = (1 << 28) - 4 /* compressed: bits are counted in 32 bits */
 };
 
+/* Decompressed bytes of a page: what a small file asks for must not be a device's whole memory. */
+#define TILES_BYTES_MOST (UINT64_C(1) << 32)
+
 /* How the bytes of tiles become rows. */
 typedef enum TileCoding {
     TILE_PLAIN,

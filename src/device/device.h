@@ -157,9 +157,10 @@ typedef struct DeviceOps {
     ImgstatResult (*encode_async)(Device *device, void *stream, const struct DeviceEncode *call,
                                   ImgstatError *err);
 
-    /* Copies rows to host memory. */
+    /* Copies rows to host memory. copies: host_alloc's memory, which stays until the stream is
+     * done. there: memory of this device for as many. No copies make ready. */
     ImgstatResult (*copy_async)(Device *device, void *stream, const DeviceCopy *copies, size_t n,
-                                ImgstatError *err);
+                                DevMem there, ImgstatError *err);
 
     /* Returns the stream in whose order the device's other calls work on images in its memory. */
     void *(*own_stream)(Device *device);

@@ -23,43 +23,53 @@ static inline uint8_t paeth(uint8_t left, uint8_t up, uint8_t corner)
     return pa <= least ? left : other;
 }
 
-/* Filters bytes [first, n). Without branches, so that compilers vectorize it. `filter` is a
+/* Filters bytes [first, n) to `to`. Without branches, so that compilers vectorize it. `filter` is a
  * constant where this is inlined. The pixel on the left of the first ones is 0. */
 FORCE_INLINE void filter_bytes(unsigned filter, const uint8_t *restrict row,
                                const uint8_t *restrict above, size_t first, size_t n, size_t step,
                                uint8_t *restrict to)
 {
-    for (size_t i = first; i < step; i++)
-        to[i] = (uint8_t)(row[i] - (filter == 2 || filter == 4 ? above[i]
-                                    : filter == 3              ? above[i] / 2
-                                                               : 0));
-    for (size_t i = first < step ? step : first; i < n; i++) {
+    size_t i = first;
+    for (; i < step && i < n; i++)
+        to[i - first] = (uint8_t)(row[i] - (filter == 2 || filter == 4 ? above[i]
+                                            : filter == 3              ? above[i] / 2
+                                                                       : 0));
+    for (; i < n; i++) {
         const uint8_t left = row[i - step], up = above[i];
-        const uint8_t guess = filter == 1   ? left
+        const uint8_t guess = filter == 0   ? 0
+                              : filter == 1 ? left
                               : filter == 2 ? up
                               : filter == 3 ? (uint8_t)((left + up) / 2)
                                             : paeth(left, up, above[i - step]);
-        to[i] = (uint8_t)(row[i] - guess);
+        to[i - first] = (uint8_t)(row[i] - guess);
     }
 }
 
-static uint64_t magnitude(uint8_t byte)
+enum { CHUNK = 256 };
+
+/* The magnitudes of bytes [first, n), CHUNK at most, under a filter. */
+FORCE_INLINE uint64_t chunk_cost(unsigned filter, const uint8_t *row, const uint8_t *above,
+                                 size_t first, size_t n, size_t step)
 {
-    return byte < 128 ? byte : 256u - byte;
+    uint8_t to[CHUNK];
+    uint32_t sum = 0;
+    filter_bytes(filter, row, above, first, n, step, to);
+    for (size_t i = 0; i < n - first; i++)
+        sum += to[i] < 128 ? to[i] : 256u - to[i];
+    return sum;
 }
 
 /* Adds the magnitudes of bytes [first, n) under each filter. */
 static void add_costs(const uint8_t *row, const uint8_t *above, size_t first, size_t n, size_t step,
                       uint64_t cost[PNG_FILTERS])
 {
-    for (size_t i = first; i < n; i++) {
-        const uint8_t left = i < step ? 0 : row[i - step], up = above[i];
-        const uint8_t corner = i < step ? 0 : above[i - step];
-        cost[0] += magnitude(row[i]);
-        cost[1] += magnitude((uint8_t)(row[i] - left));
-        cost[2] += magnitude((uint8_t)(row[i] - up));
-        cost[3] += magnitude((uint8_t)(row[i] - (left + up) / 2));
-        cost[4] += magnitude((uint8_t)(row[i] - paeth(left, up, corner)));
+    for (size_t end; first < n; first = end) {
+        end = n - first < CHUNK ? n : first + CHUNK;
+        cost[0] += chunk_cost(0, row, above, first, end, step);
+        cost[1] += chunk_cost(1, row, above, first, end, step);
+        cost[2] += chunk_cost(2, row, above, first, end, step);
+        cost[3] += chunk_cost(3, row, above, first, end, step);
+        cost[4] += chunk_cost(4, row, above, first, end, step);
     }
 }
 

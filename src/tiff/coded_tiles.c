@@ -29,18 +29,21 @@ static bool find_coding(const TiffLayout *layout, uint8_t *out)
     return false;
 }
 
-/* Whether samples become those of the image by what a device does. */
+/* Whether samples become those of the image by what a device does. Packed samples are a stream of
+ * bits in either byte order; libtiff reverses words of 24. */
 static bool samples_are_known(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     const ImgstatSample sample = td->base.page.sample;
-    const bool whole = !tiff_needs_unpack(layout);
-    const bool summed = layout->predictor == PREDICTOR_HORIZONTAL;
-    return !td->map8 && !td->map16 && layout->mode != TIFF_READ_RGBA &&
-           tiff_predictor_known(layout) && td->base.page.channels == layout->samples &&
-           (whole ? layout->bits == 8 * imgstat_sample_bytes(sample)
-                  : layout->bits < 32 && !sample_is_float(sample)) &&
-           (!summed || layout->bits <= 32);
+    const unsigned bits = layout->bits;
+    if (td->map8 || td->map16 || layout->mode == TIFF_READ_RGBA ||
+        td->base.page.channels != layout->samples)
+        return false;
+    if (tiff_needs_unpack(layout))
+        return bits < 32 && !sample_is_float(sample) && layout->predictor == PREDICTOR_NONE &&
+               !layout->reversed && !(layout->swapped && bits == 24);
+    return bits == 8 * imgstat_sample_bytes(sample) && tiff_predictor_known(layout) &&
+           (bits < 64 || layout->predictor != PREDICTOR_HORIZONTAL);
 }
 
 static bool describe_page(const TiffDecoder *td, TiledPage *out)
@@ -67,6 +70,7 @@ static bool describe_page(const TiffDecoder *td, TiledPage *out)
                        .swapped = layout->swapped,
                        .is_signed = sample_is_signed(page->sample)};
     return n <= UINT32_MAX && layout->tile_bytes <= DEFLATED_ROWS_MOST &&
+           n * layout->tile_bytes <= TILES_BYTES_MOST &&
            (uint64_t)layout->tile_width * layout->per_tile <= DEFLATED_ROWS_MOST &&
            td->plane_at == 0 && td->pixels_end == UINT64_MAX && !td->offsets_truncated &&
            samples_are_known(td) && find_coding(layout, &out->coding);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_inflate.cu: deflate streams of rows as PNG has them of photographs, many in a call: whole
  * images, and pieces as tiles of TIFF are. */
-#include "bench.h"
-#include "codec/inflate_streams.h"
+#include "bench_nvcomp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@ typedef std::vector<unsigned char> Bytes;
 typedef struct InflateWork {
     const DeflatedStream *streams; /* in device memory, like the verdicts */
     uint32_t *verdicts;
+    NvcompStreams *nvcomp; /* of the same streams */
 } InflateWork;
 
 /* Filtered samples of a photograph: small differences, larger where there is more to see, and now
@@ -71,14 +71,24 @@ static cudaError_t call_inflate(Bench *bench, const BenchCase *c, void *work, co
     return cuda_inflate(w->streams, c->images, w->verdicts, bench->stream);
 }
 
-/* Whether all verdicts are 0 and every output is its content. */
-static bool is_right(Bench *bench, const BenchCase *c, const InflateWork *work,
-                     const std::vector<Bytes> &contents)
+static cudaError_t call_nvcomp(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    const InflateWork *const w = (const InflateWork *)work;
+    (void)c;
+    (void)in;
+    return nvcomp_inflate(bench, w->nvcomp, w->verdicts);
+}
+
+/* Whether all verdicts become 0 and every output its content. */
+static bool is_right(Bench *bench, const BenchCase *c, const char *what, BenchCall call,
+                     const InflateWork *work, const std::vector<Bytes> &contents)
 {
     std::vector<uint32_t> verdicts(c->images);
     Bytes got(contents[0].size());
-    if (!bench_ok(bench, call_inflate(bench, c, (void *)work, NULL), "inflate_streams") ||
-        !bench_ok(bench, cudaStreamSynchronize(bench->stream), "inflate_streams") ||
+    if (!bench_ok(bench, cudaMemset(bench->out, 0xA5, c->images * padded(got.size())),
+                  "cudaMemset") ||
+        !bench_ok(bench, call(bench, c, (void *)work, NULL), what) ||
+        !bench_ok(bench, cudaStreamSynchronize(bench->stream), what) ||
         !bench_ok(bench,
                   cudaMemcpy(verdicts.data(), work->verdicts, c->images * sizeof(uint32_t),
                              cudaMemcpyDeviceToHost),
@@ -106,7 +116,9 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
     c.cached = true; /* one set of inputs */
     BenchCase none = c;
     none.bytes = none.samples = STREAM_ALIGN;
-    if (!bench_wanted(bench, &c, "inflate_streams") || !bench_input(bench, &none))
+    const char *const ours = "inflate_streams", *const theirs = "nvCOMP";
+    if ((!bench_wanted(bench, &c, ours) && !bench_wanted(bench, &c, theirs)) ||
+        !bench_input(bench, &none))
         return;
     std::vector<Bytes> contents, packed;
     size_t at = 0;
@@ -135,13 +147,19 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
     for (size_t i = 0; i < n; i++)
         streams[i] = {in[i % CONTENTS], (uint32_t)packed[i % CONTENTS].size(),
                       out + i * padded(bytes), (uint32_t)bytes, WINDOW};
-    InflateWork work = {(const DeflatedStream *)scratch, (uint32_t *)(scratch + list)};
-    if (bench_ok(
+    InflateWork work = {(const DeflatedStream *)scratch, (uint32_t *)(scratch + list), NULL};
+    if (!bench_ok(
             bench,
             cudaMemcpy(scratch, streams.data(), n * sizeof(DeflatedStream), cudaMemcpyHostToDevice),
             "upload"))
-        bench_row(bench, &c, "inflate_streams", call_inflate, &work,
-                  is_right(bench, &c, &work, contents));
+        return;
+    bench_row(bench, &c, ours, call_inflate, &work,
+              is_right(bench, &c, ours, call_inflate, &work, contents));
+    work.nvcomp = nvcomp_streams_create(bench, streams.data(), n);
+    if (work.nvcomp)
+        bench_row(bench, &c, theirs, call_nvcomp, &work,
+                  is_right(bench, &c, theirs, call_nvcomp, &work, contents));
+    nvcomp_streams_destroy(work.nvcomp);
 }
 
 void bench_inflate(Bench *bench)

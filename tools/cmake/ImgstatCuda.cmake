@@ -59,3 +59,15 @@ function(imgstat_link_npp target)
     endif()
   endif()
 endfunction()
+
+# imgstat-bench times nvCOMP beside our inflate where NVCOMP_ROOT names a folder with its include/ and lib64/: that of
+# NVIDIA's package nvidia-libnvcomp-cu13 for Python will do.
+function(imgstat_link_nvcomp target)
+  find_path(NVCOMP_INCLUDE_DIR nvcomp/deflate.h HINTS "${NVCOMP_ROOT}" PATH_SUFFIXES include)
+  find_library(NVCOMP_LIBRARY NAMES nvcomp libnvcomp.so.6 HINTS "${NVCOMP_ROOT}" PATH_SUFFIXES lib64)
+  if(NVCOMP_INCLUDE_DIR AND NVCOMP_LIBRARY)
+    target_compile_definitions(${target} PRIVATE IMGSTAT_WITH_NVCOMP)
+    target_include_directories(${target} SYSTEM PRIVATE ${NVCOMP_INCLUDE_DIR})
+    target_link_libraries(${target} PRIVATE ${NVCOMP_LIBRARY})
+  endif()
+endfunction()

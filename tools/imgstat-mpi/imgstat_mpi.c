@@ -107,7 +107,7 @@ static void wait_for(MPI_Request *request)
 
 static void open_spool(Team *team)
 {
-    team->spool = temporary_open();
+    team->spool = temporary_create();
     const int again = team->spool >= 0 ? dup(team->spool) : -1;
     team->reader = again >= 0 ? fdopen(again, "rbe") : NULL;
     if (team->reader == NULL) {

@@ -98,7 +98,7 @@ static bool write_all(int fd, const char *from, size_t bytes)
 static int copy_pipe(int from)
 {
     char *const block = text_alloc(BLOCK_BYTES);
-    int to = temporary_open();
+    int to = temporary_create();
     ssize_t n = 0;
     while (to >= 0 && (n = read(from, block, BLOCK_BYTES)) != 0)
         if ((n < 0 && errno != EINTR) || (n > 0 && !write_all(to, block, (size_t)n))) {

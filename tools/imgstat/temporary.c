@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int temporary_open(void)
+int temporary_create(void)
 {
     const char *const asked = getenv("TMPDIR"), *const folder = asked && *asked ? asked : "/tmp";
     const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -31,7 +31,7 @@ int temporary_open(void)
 
 FILE *temporary_stream(void)
 {
-    const int fd = temporary_open();
+    const int fd = temporary_create();
     FILE *const stream = fd >= 0 ? fdopen(fd, "w+be") : NULL;
     if (fd >= 0 && stream == NULL) {
         const int cause = errno;

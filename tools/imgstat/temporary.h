@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Opens a file without a name in TMPDIR, or in /tmp. -1: errno. */
-int temporary_open(void);
+int temporary_create(void);
 
 /* The same as a stream. NULL: errno. */
 FILE *temporary_stream(void);

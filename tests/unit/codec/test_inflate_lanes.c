@@ -85,6 +85,20 @@ Test(inflate_lanes, damaged_streams)
     cr_assert(n_right > streams / 4 && n_wrong > streams);
 }
 
+Test(inflate_lanes, too_many_blocks)
+{
+    static uint8_t stream[1000], out[1];
+    size_t bit = 0;
+    for (; bit + 10 < 8 * sizeof stream; bit += 10) /* fixed codes and nothing but their end */
+        stream[(bit + 1) / 8] |= (uint8_t)(1 << (bit + 1) % 8);
+    stream[bit / 8] |= (uint8_t)(3 << bit % 8);
+    if (bit % 8 == 7)
+        stream[bit / 8 + 1] |= 1;
+    const size_t bytes = (bit + 10 + 7) / 8;
+    cr_assert(stream_inflate(stream, bytes, out, 0));
+    cr_assert_eq(lanes_inflate(stream, bytes, out, 0, 1 << 15), INFLATE_BAD_BLOCKS);
+}
+
 Test(inflate_lanes, distances_beyond_the_window)
 {
     uint64_t state = 3;

@@ -40,8 +40,8 @@ static void check(Lzw *lzw, const uint8_t *stream, size_t bytes, size_t n)
 /* A stream for content number i; returns its bytes. */
 static size_t make_stream(size_t i, uint8_t *content, size_t n, uint64_t *state, uint8_t *stream)
 {
-    const unsigned most = i % 3 ? LZW_CODES_MOST - (unsigned)(i % 2)
-                                : 1 + (unsigned)(splitmix64(state) % LZW_CODES_MOST);
+    const unsigned most =
+        i % 3 ? LZW_CODES_MOST - (unsigned)(i % 2) : 40 + (unsigned)(splitmix64(state) % 3000);
     memset(stream, 0, lzw_room(n, most));
     stream_content(content, n, (unsigned)i, state);
     return i % 4 == 3 ? lzw_any(n, most, state, stream) : lzw_strings(content, n, most, stream);
@@ -82,6 +82,20 @@ Test(lzw_lanes, damaged_streams)
     }
     lzw_destroy(lzw);
     cr_assert(n_right > n && n_wrong > n);
+}
+
+Test(lzw_lanes, too_many_clear_codes)
+{
+    static uint8_t content[20000], stream[6 * sizeof content + 16], out[sizeof content];
+    static LzwLanes lanes;
+    uint64_t state = 5;
+    stream_content(content, sizeof content, 0, &state);
+    const size_t bytes = lzw_strings(content, sizeof content, 4, stream);
+    LzwCall call = {stream, (uint32_t)bytes, out, sizeof out};
+    cr_assert_eq(lzw_by_lanes(&lanes, &call), LZW_BAD_CLEAR);
+    call.n_out = 80; /* too few to matter */
+    cr_assert_eq(lzw_by_lanes(&lanes, &call), LZW_RIGHT);
+    cr_assert(memcmp(out, content, call.n_out) == 0);
 }
 
 Test(lzw_lanes, codes_behind_the_table)
