@@ -16,7 +16,7 @@ enum {
 };
 
 /* The per-thread default stream (imgstat_async.h): a thread waits for its own batch only. */
-static void *const own_stream = (void *)(uintptr_t)2;
+static void *const thread_stream = (void *)(uintptr_t)2;
 
 /* Pinned memory. */
 typedef struct Staging {
@@ -65,6 +65,7 @@ ImgstatResult shared_device_create(Device *device, unsigned staging, bool owned,
     }
     *shared =
         (SharedDevice){.device = device, .staging = all, .n_staging = staging, .owned = owned};
+    shared->stream = owned ? thread_stream : device->ops->own_stream(device);
     pthread_mutex_init(&shared->lock, NULL);
     *out = shared;
     return IMGSTAT_OK;
@@ -145,8 +146,8 @@ ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, 
 {
     const DecodeWork nothing = {0};
     const DevMem none = {0, 0};
-    IMGSTAT_TRY(
-        shared->device->ops->decode_async(shared->device, own_stream, &nothing, none, none, err));
+    IMGSTAT_TRY(shared->device->ops->decode_async(shared->device, shared->stream, &nothing, none,
+                                                  none, err));
     return page ? warm_measuring(shared, page, parts, err) : IMGSTAT_OK;
 }
 
@@ -401,7 +402,7 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
         return res;
     pthread_mutex_lock(&batch->shared->lock);
     const DecodeWork work = {.rows = batch->rows, .n_rows = batch->n};
-    res = device->ops->decode_async(device, own_stream, &work, batch->rows_there,
+    res = device->ops->decode_async(device, batch->shared->stream, &work, batch->rows_there,
                                     batch->checks_there, err);
     pthread_mutex_unlock(&batch->shared->lock);
     return res;
@@ -410,7 +411,7 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
 ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
 {
     Device *const device = batch->shared->device;
-    IMGSTAT_TRY(device->ops->wait_async(device, own_stream, err));
+    IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
     pthread_mutex_lock(&batch->shared->lock);
     const ImgstatResult res = read_checks(batch, err);
     pthread_mutex_unlock(&batch->shared->lock);
@@ -421,7 +422,7 @@ ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *e
 {
     Device *const device = batch->shared->device;
     batch->parts = parts;
-    IMGSTAT_TRY(device->ops->wait_async(device, own_stream, err));
+    IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
     pthread_mutex_lock(&batch->shared->lock);
     const ImgstatResult res = count_decoded(batch, err);
     pthread_mutex_unlock(&batch->shared->lock);

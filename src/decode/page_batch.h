@@ -15,7 +15,9 @@ typedef struct SharedDevice {
     pthread_mutex_t lock;    /* held in every call of the device but wait_async */
     struct Staging *staging; /* n_staging of them */
     unsigned n_staging;
-    bool owned; /* it is closed with this */
+    bool owned;   /* it is closed with this */
+    void *stream; /* that batches are decoded on: their thread's, or the device's own if one thread
+                   * has it for itself */
 } SharedDevice;
 
 /* staging: threads that fill a batch at the same time. owned: the device belongs to the shared

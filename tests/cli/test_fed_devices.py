@@ -173,6 +173,21 @@ def test_lost(program, folder):
           f"a data set: {done.stderr[:300]!r}")
 
 
+def test_lost_while_writing(program, folder):
+    make_files(folder / "in")
+    names = sorted((folder / "in").glob("*right.png"))
+    run(program, "normalize", "--device=cpu", *names, "-o", folder / "cpu")
+    for fault in "0:3", "0:6", "0:20":
+        out = folder / fault[2:]
+        done = run(program, "normalize", "--device=cuda", "--jobs=2", *names, "-o", out, status=1, variables=gpu(fault=fault))
+        failed = done.stderr.count(b"cuda:0: it was unplugged")
+        written = sorted(path.name for path in out.iterdir())
+        check(failed > 0 and len(written) == len(names) - failed, f"{fault}: {failed} failed, {len(written)} are there")
+        check(all((out / name).read_bytes() == (folder / "cpu" / name).read_bytes() for name in written), f"{fault}: bytes")
+    done = run(program, "normalize", "--device=cuda", *names, "-o", folder / "none", status=1, variables=gpu(fault="0:0"))
+    check(b"cuda:0: it was unplugged" in done.stderr, f"{done.stderr!r}")
+
+
 if __name__ == "__main__":
     if not MODULE:
         print("IMGSTAT_STAND_IN names no module")
