@@ -149,9 +149,6 @@ static void *opener_main(void *context)
         seat_release(&f->seats);
     if (res != IMGSTAT_OK && shared && device_list_fail(f->jobs.devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE opened %.3f\n", job_clock());
-#endif
     pthread_mutex_lock(&f->lock);
     f->opened = true;
     f->result = res;
@@ -189,9 +186,6 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE begin %.3f\n", job_clock());
-#endif
     f->started = pthread_create(&f->opener, NULL, opener_main, f) == 0;
     if (!f->started)
         (void)opener_main(f);
@@ -205,10 +199,6 @@ void feeding_destroy(Feeding *f)
         return;
     if (f->started)
         pthread_join(f->opener, NULL);
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE end %.3f alone %llu %.3f latency %.3f\n", job_clock(),
-            (unsigned long long)f->alone_jobs, f->alone_seconds, f->latency);
-#endif
     shared_device_destroy(f->shared);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
@@ -379,9 +369,6 @@ static void feed(Fed *fed)
         seat_acquire(&f->seats, true);
     }
     const double seconds = job_clock() - start;
-#ifdef IMGSTAT_TRACE_FEEDING
-    fprintf(stderr, "TRACE batch %zu sent %.3f done %.3f\n", fed->n, start, start + seconds);
-#endif
     if (res != IMGSTAT_OK) {
         finish_failed(fed, res, &error);
         return;
