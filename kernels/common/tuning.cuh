@@ -160,5 +160,7 @@ enum { CODED_THREADS = 256, CODED_ROWS = 32 };
 /* Deflating: several blocks an SM hide the threads that work alone. */
 enum { DEFLATE_THREADS = 256, DEFLATE_BLOCKS = 4 };
 enum { FILTER_THREADS = 256 };
+/* Blocks of a copy to host memory: enough that one large piece fills the bus. */
+enum { COPY_THREADS = 256, COPY_BLOCKS = 8 };
 
 #endif

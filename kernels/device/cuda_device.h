@@ -99,7 +99,7 @@ typedef struct CudaDevice {
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
     PixelOrder order;     /* of what comes next on `stream` */
-    ImgstatResult broken; /* after a failure: what every further call returns */
+    int broken;           /* after a failure: the ImgstatResult of every further call; atomic */
     StageSlot stage[STAGE_SLOTS];
     unsigned stage_next;
     DescSlot desc[DESC_SLOTS];
@@ -332,7 +332,7 @@ ImgstatResult cuda_decode_async(Device *device, void *stream, const struct Decod
 ImgstatResult cuda_encode_async(Device *device, void *stream, const struct DeviceEncode *call,
                                 ImgstatError *err);
 ImgstatResult cuda_copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,
-                              ImgstatError *err);
+                              DevMem there, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 /* Adds every channel of n images to a record each. */

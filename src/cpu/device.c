@@ -316,10 +316,11 @@ static ImgstatResult cpu_encode_async(Device *device, void *stream, const struct
 }
 
 static ImgstatResult cpu_copy_async(Device *device, void *stream, const DeviceCopy *copies,
-                                    size_t n, ImgstatError *err)
+                                    size_t n, DevMem there, ImgstatError *err)
 {
     (void)device;
     (void)stream;
+    (void)there;
     (void)err;
     for (const DeviceCopy *c = copies; c < copies + n; c++)
         for (size_t y = 0; y < c->rows; y++)

@@ -32,7 +32,8 @@ static ImgstatResult copy(RowEncoder *e, size_t n, void *stream, ImgstatError *e
 {
     if (n == 0)
         return IMGSTAT_OK;
-    IMGSTAT_TRY(e->device->ops->copy_async(e->device, stream, e->copies, n, err));
+    const DevMem there = {e->there.address + e->now.copies_at, e->now.here - e->now.copies_at};
+    IMGSTAT_TRY(e->device->ops->copy_async(e->device, stream, row_copies(e), n, there, err));
     return e->device->ops->wait_async(e->device, stream, err);
 }
 
@@ -87,7 +88,7 @@ static ImgstatResult fetch_raw(Round *round, void *stream, ImgstatError *err)
         const RowImage *const image = image_of(e, piece);
         slot->filtered = image->on_device && row_piece_there(e, image, piece->number)->bytes > 0;
         if (!image->image.host)
-            e->copies[n++] = raw_of(e, image, piece->number, slot);
+            row_copies(e)[n++] = raw_of(e, image, piece->number, slot);
     }
     return copy(e, n, stream, err);
 }
@@ -188,7 +189,7 @@ static ImgstatResult fetch_made(Round *round, void *stream, ImgstatError *err)
         const RowPiece *const piece = &e->pieces[k];
         const RowImage *const image = image_of(e, piece);
         if (image->result == IMGSTAT_OK && piece->slot == NO_SLOT)
-            e->copies[n++] = (DeviceCopy){
+            row_copies(e)[n++] = (DeviceCopy){
                 row_piece_listed(e, image, piece->number)->to, piece->bytes, piece->bytes, 1,
                 piece->chunk + PNG_CHUNK_HEAD + (begins(piece) ? DEFLATE_HEAD : 0)};
     }

@@ -10,8 +10,8 @@
 typedef struct Needs {
     size_t n_there;     /* images that the device makes */
     size_t pieces;      /* of all images */
-    size_t here, there; /* bytes of lists and results, and of all that the device has */
-    size_t pieces_at, list_bytes, results_at, scratch_at, rows_at; /* places in these */
+    size_t here, there; /* bytes of lists, results and copies, and of all there is */
+    size_t pieces_at, list_bytes, results_at, copies_at, scratch_at, rows_at; /* places in these */
     size_t pieces_there;
     uint64_t blocks_there;
     /* Of the largest piece: its rows before packing with the one above them, filtered, compressed;
@@ -55,13 +55,18 @@ struct RowEncoder {
     RowThread *threads;
     unsigned n_threads;
     RowPiece *pieces;
-    DeviceCopy *copies; /* as many as pieces */
     /* What is enqueued: */
     RowImage *images;
     size_t n;
     Needs now;
     DeviceEncode call;
 };
+
+/* Returns room for as many copies as there are pieces. */
+static inline DeviceCopy *row_copies(const RowEncoder *encoder)
+{
+    return (DeviceCopy *)(void *)(encoder->here + encoder->now.copies_at);
+}
 
 /* Returns how many rows a piece has. */
 static inline size_t row_piece_rows(const RowImage *image, size_t number)

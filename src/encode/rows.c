@@ -74,12 +74,14 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
     needs.pieces_at = padded(needs.n_there * sizeof(FilterImage), PLACE_ALIGN);
     needs.list_bytes = needs.pieces_at + needs.pieces_there * sizeof(DeflatePiece);
     needs.results_at = padded(needs.list_bytes, PLACE_ALIGN);
-    needs.here = needs.results_at + deflate_results_bytes(needs.pieces_there);
+    needs.copies_at =
+        padded(needs.results_at + deflate_results_bytes(needs.pieces_there), PLACE_ALIGN);
+    needs.here = needs.copies_at + needs.pieces * sizeof(DeviceCopy);
     needs.scratch_at = padded(needs.here, PLACE_ALIGN);
     needs.rows_at =
         needs.scratch_at +
         padded(deflate_pieces_scratch(needs.pieces_there, needs.blocks_there), PLACE_ALIGN);
-    needs.there = needs.n_there ? needs.rows_at + rows_there : 0;
+    needs.there = needs.rows_at + rows_there;
     return needs;
 }
 
@@ -130,11 +132,9 @@ static void release_memory(RowEncoder *e)
     free(e->out);
     free(e->slots);
     free(e->pieces);
-    free(e->copies);
     e->out = NULL;
     e->slots = NULL;
     e->pieces = NULL;
-    e->copies = NULL;
     e->has = (Needs){0};
     e->files_bytes = 0;
 }
@@ -183,8 +183,7 @@ static bool allocate_here(RowEncoder *e, const Needs *needs)
     e->slots = calloc(e->n_slots, sizeof *e->slots);
     e->out = malloc(e->n_slots * needs->out + 1);
     e->pieces = calloc(pieces, sizeof *e->pieces);
-    e->copies = calloc(pieces, sizeof *e->copies);
-    bool ok = e->slots && e->out && e->pieces && e->copies;
+    bool ok = e->slots && e->out && e->pieces;
     for (unsigned t = 0; t < e->n_threads && ok; t++) {
         e->threads[t].filtered = malloc(needs->filtered + 1);
         e->threads[t].room = malloc(needs->room + 1);
@@ -218,6 +217,7 @@ static ImgstatResult allocate(RowEncoder *e, const Needs *needs, size_t bytes, I
     }
     IMGSTAT_TRY(ops->alloc(e->device, needs->there, &e->there, err));
     IMGSTAT_TRY(ops->encode_async(e->device, NULL, &none, err));
+    IMGSTAT_TRY(ops->copy_async(e->device, NULL, NULL, 0, (DevMem){0, 0}, err));
     IMGSTAT_TRY(ops->wait(e->device, err)); /* before another stream uses it */
     e->has = *needs;
     e->files_bytes = bytes;
@@ -319,6 +319,7 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
     const uint32_t blocks = deflate_pieces_number(coding, pieces, now->pieces_there);
     if (blocks == 0)
         return error_set(err, IMGSTAT_ERR_LIMIT, "too many pixels for one call");
+    const size_t result_bytes = deflate_results_bytes(now->pieces_there);
     e->call = (DeviceEncode){
         .lists = e->here,
         .pieces_at = now->pieces_at,
@@ -329,9 +330,9 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
         .n_blocks = blocks,
         .coding = coding,
         .lists_there = {e->there.address, now->list_bytes},
-        .results_there = {e->there.address + now->results_at, now->here - now->results_at},
+        .results_there = {e->there.address + now->results_at, result_bytes},
         .results = e->here + now->results_at,
         .scratch = {e->there.address + now->scratch_at, now->rows_at - now->scratch_at}};
-    memset(e->call.results, 0, now->here - now->results_at);
+    memset(e->call.results, 0, result_bytes);
     return e->device->ops->encode_async(e->device, stream, &e->call, err);
 }
