@@ -124,9 +124,10 @@ static Header *make(BufferCache *owner, size_t bytes)
     if (rounded < bytes || rounded + sizeof(Header) < rounded)
         return NULL;
     const size_t total = sizeof(Header) + rounded;
-    Header *const buffer = aligned_alloc(total < LARGE ? ALIGN : HUGE_PAGE, total);
-    if (!buffer)
+    void *memory; /* aligned_alloc takes multiples of the boundary only */
+    if (posix_memalign(&memory, total < LARGE ? ALIGN : HUGE_PAGE, total) != 0)
         return NULL;
+    Header *const buffer = memory;
     if (total >= LARGE)
         (void)madvise(buffer, total / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* or not: no harm */
     *buffer = (Header){.owner = owner, .bytes = rounded};
