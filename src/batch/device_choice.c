@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "batch/feeding.h"
 #include "batch/job.h"
+#include "codec/encoder.h"
 #include "transfer/transfer.h"
 
 #include <stdio.h>
@@ -39,6 +40,8 @@ static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
  */
 static const double png_byte_s = 2.1e-9, fed_open_s = 0.7;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
+/* Compressing PNG by one thread, and what one thread does of it where the GPU compresses. */
+static const double pack_byte_s = 3.2e-9, fed_pack_byte_s = 3.5e-9;
 
 /* The part of a page's work that only one thread does. */
 static const double alone = 0.25;
@@ -102,10 +105,11 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, do
     sum->pages += times;
 }
 
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, double times)
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, bool written, double times)
 {
     sum->fed_pages += times;
     sum->fed_bytes += times * page_bytes(page);
+    sum->packed_bytes += written ? times * page_bytes(page) : 0;
 }
 
 /* Threads that have a page. */
@@ -114,16 +118,18 @@ static double busy_threads(const WorkSum *sum, unsigned threads)
     return sum->pages < threads ? (sum->pages > 1 ? sum->pages : 1) : threads;
 }
 
-static double decoding_seconds(const WorkSum *sum, unsigned threads)
+/* Of decoding and encoding by threads. */
+static double coding_seconds(const WorkSum *sum, unsigned threads)
 {
-    return sum->fed_bytes * png_byte_s / busy_threads(sum, threads);
+    return (sum->fed_bytes * png_byte_s + sum->packed_bytes * pack_byte_s) /
+           busy_threads(sum, threads);
 }
 
 double work_seconds_cpu(const WorkSum *sum, unsigned threads)
 {
     const double busy = busy_threads(sum, threads);
     return 1e-9 * sum->cpu_ns * (alone / busy + (1 - alone) / threads) +
-           decoding_seconds(sum, threads);
+           coding_seconds(sum, threads);
 }
 
 /* The processor works while the GPU opens, and then beside it; the last batch takes as long as one
@@ -132,11 +138,14 @@ static double seconds_fed(const WorkSum *sum, unsigned threads)
 {
     const double cpu = work_seconds_cpu(sum, threads);
     const double stream = stream_byte_s * sum->fed_bytes / sum->fed_pages;
-    const double fed = fed_byte_s / threads > gpu_byte_s ? fed_byte_s / threads : gpu_byte_s;
+    const double brought =
+        (sum->fed_bytes * fed_byte_s + sum->packed_bytes * fed_pack_byte_s) / threads;
+    const double fed =
+        brought > sum->fed_bytes * gpu_byte_s ? brought : sum->fed_bytes * gpu_byte_s;
     const double left = 1 - fed_open_s / cpu;
     if (left <= 0)
         return fed_open_s + stream;
-    return fed_open_s + stream + left / (1 / (sum->fed_bytes * fed) + 1 / cpu);
+    return fed_open_s + stream + left / (1 / fed + 1 / cpu);
 }
 
 double work_seconds_cuda(const WorkSum *sum, unsigned threads)
@@ -144,8 +153,7 @@ double work_seconds_cuda(const WorkSum *sum, unsigned threads)
     if (feeding_is_worthwhile(sum->pages, sum->fed_pages, sum->fed_bytes))
         return seconds_fed(sum, threads);
     return cuda_open_s + sum->pages * cuda_page_s +
-           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) +
-           decoding_seconds(sum, threads);
+           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) + coding_seconds(sum, threads);
 }
 
 /* ---- The choice ------------------------------------------------------------------------------ */
@@ -156,6 +164,15 @@ static bool has_driver(void)
 {
     return access("/dev/nvidiactl", F_OK) == 0 ||
            access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
+/* Whether a GPU that decodes the page also does what follows. */
+static bool is_fed(const ImgstatJob *job, const ImgstatWork *work, const ImgstatPage *page)
+{
+    if (work->measure)
+        return work->measure->region.width == 0;
+    const EncodeFormat *const to = job->output ? encode_format_of_path(job->output) : NULL;
+    return work->together != IMGSTAT_BY_ALL && to && strcmp(to->name, page->format) == 0;
 }
 
 /* Adds one input that stands for `stands_for` of them; what cannot be opened counts nothing here:
@@ -173,8 +190,8 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
         file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK) {
         work_add(sum, &page, work, stands_for * file->n_chosen);
-        if (work->measure && work->measure->region.width == 0 && feeding_decodes(file->decoder))
-            work_add_fed(sum, &page, stands_for);
+        if (feeding_decodes(file->decoder) && is_fed(job, work, &page))
+            work_add_fed(sum, &page, !work->measure, stands_for);
     }
     imgstat_file_close(file);
 }

@@ -995,6 +995,7 @@ typedef struct ImgstatWork {
     const ImgstatMeasure *measure;
     const ImgstatMethod *method;     /* measure each image, make its transfer, map it */
     const ImgstatTransfer *transfer; /* map each image */
+    ImgstatGrouping together;        /* as ImgstatBatch.together */
 } ImgstatWork;
 
 /* Returns the device that is expected to finish the work first: "cpu" or "cuda". Reads the headers

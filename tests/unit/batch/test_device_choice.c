@@ -101,7 +101,7 @@ Test(device_choice, chooses_what_was_faster)
     }
 }
 
-/* `stats` of PNGs beside an H100 (tests/bench/time_jobs.py). */
+/* `stats` and `normalize` of PNGs beside an H100 (tests/bench/time_jobs.py). */
 Test(device_choice, chooses_who_decodes)
 {
     static const struct {
@@ -110,16 +110,22 @@ Test(device_choice, chooses_who_decodes)
         uint16_t channels;
         unsigned threads;
         double cpu, cuda;
+        bool written;
     } rows[] = {
-        {256, 1507, 2048, 3, 16, 0.42, 0.88},  {256, 1507, 2048, 3, 4, 1.58, 1.36},
-        {2000, 1507, 2048, 3, 16, 3.21, 2.08}, {2000, 1507, 2048, 3, 4, 12.39, 2.49},
-        {10000, 512, 512, 1, 16, 0.62, 1.11},  {10000, 512, 512, 1, 4, 2.53, 1.42},
+        {256, 1507, 2048, 3, 16, 0.54, 0.75, false},  {256, 1507, 2048, 3, 4, 1.58, 1.36, false},
+        {2000, 1507, 2048, 3, 16, 3.88, 1.71, false}, {2000, 1507, 2048, 3, 4, 14.10, 2.00, false},
+        {10000, 512, 512, 1, 16, 0.74, 0.86, false},  {10000, 512, 512, 1, 4, 2.48, 1.01, false},
+        {256, 1507, 2048, 3, 16, 0.97, 1.39, true},   {2000, 1507, 2048, 3, 16, 7.40, 4.37, true},
+        {256, 1507, 2048, 3, 4, 3.54, 1.97, true},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const ImgstatPage one = page(rows[i].width, rows[i].height, rows[i].channels, IMGSTAT_U8);
-        WorkSum sum = measured(rows[i].n, one, how);
-        work_add_fed(&sum, &one, rows[i].n);
+        const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+        const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
+        WorkSum sum = {0};
+        work_add(&sum, &one, &work, rows[i].n);
+        work_add_fed(&sum, &one, rows[i].written, rows[i].n);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
