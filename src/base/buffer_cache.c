@@ -124,7 +124,8 @@ static Header *make(BufferCache *owner, size_t bytes)
     if (rounded < bytes || rounded + sizeof(Header) < rounded)
         return NULL;
     const size_t total = sizeof(Header) + rounded;
-    Header *const buffer = aligned_alloc(total < LARGE ? ALIGN : HUGE_PAGE, total);
+    const size_t align = total < LARGE ? ALIGN : HUGE_PAGE;
+    Header *const buffer = aligned_alloc(align, (total + align - 1) / align * align);
     if (!buffer)
         return NULL;
     if (total >= LARGE)
