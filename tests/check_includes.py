@@ -22,7 +22,7 @@ BELOW = {
     "cpu": "base record transfer device",
     "measure": "base record transfer device codec",
     "transform": "base record transfer device codec measure encode",
-    "batch": "base record transfer device codec measure transform",
+    "batch": "base record transfer device codec measure transform encode decode",
     "decode": "base record transfer device codec",
     "encode": "base record transfer device codec png",
 }

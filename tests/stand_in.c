@@ -6,7 +6,9 @@
  * IMGSTAT_STAND_IN_FAULT, "1:3", that cuda:1 is lost in its third call that works ("1:0": when it
  * is opened), or several such faults with blanks between; IMGSTAT_STAND_IN_LOG names a file that
  * gets a line when a GPU is closed: its name, and the calls that worked. When the last one
- * is closed, all are as new. */
+ * is closed, all are as new. They decode images by zlib; IMGSTAT_STAND_IN_DOUBT is the part of
+ * them, "3" for every third, that they doubt. */
+#include "codec/decode_work.h"
 #include "device/module.h"
 
 #include <pthread.h>
@@ -14,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <zlib.h>
 
-enum { GPUS_MOST = 100, OPEN_MOST = 1000, MEET_SECONDS = 20 };
+enum { GPUS_MOST = 100, OPEN_MOST = 1000, MEET_SECONDS = 20, MEMORY_BYTES = 64 << 20 };
 
 IMGSTAT_API const DeviceModule *imgstat_device_module(void);
 
@@ -100,7 +103,7 @@ static size_t list_gpus(ImgstatDeviceInfo *info, size_t capacity)
 {
     const int n = number_of("IMGSTAT_STAND_IN_GPUS", 2);
     for (int i = 0; i < n && (size_t)i < capacity; i++) {
-        info[i] = (ImgstatDeviceInfo){.memory_bytes = 1 << 30};
+        info[i] = (ImgstatDeviceInfo){.memory_bytes = MEMORY_BYTES};
         snprintf(info[i].name, sizeof info[i].name, "cuda:%u", (unsigned char)i);
         snprintf(info[i].description, sizeof info[i].description, "a stand-in");
     }
@@ -154,16 +157,34 @@ static void close_gpu(Device *device)
 static void describe(const Device *device, ImgstatDeviceInfo *out)
 {
     cpu_device_ops.describe(device, out);
+    out->memory_bytes = MEMORY_BYTES;
     pthread_mutex_lock(&lock);
     snprintf(out->name, sizeof out->name, "cuda:%u", (unsigned char)find(device)->gpu);
     pthread_mutex_unlock(&lock);
+}
+
+/* An image in the memory of a stand-in, which is the processor's. */
+static ImagePro on_host(const ImagePro *image)
+{
+    ImagePro host = *image;
+    if (image->memory == IMGSTAT_CUDA)
+        host.host = (void *)(uintptr_t)image->device.address;
+    host.memory = IMGSTAT_HOST;
+    host.device_id = 0;
+    host.device.address = 0;
+    return host;
 }
 
 static ImgstatResult measure(Device *device, const PixelSource *source, PixelView view,
                              const DeviceRecord *records, ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    return cpu_device_ops.measure(device, source, view, records, err);
+    for (size_t i = 0; i < source->n; i++) {
+        const ImagePro image = on_host(&source->images[i]);
+        const PixelSource one = pixels_of(&image);
+        IMGSTAT_TRY(cpu_device_ops.measure(device, &one, view, &records[i], err));
+    }
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult further_read(Device *device, const PixelSource *source, PixelView view,
@@ -194,6 +215,96 @@ static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const Im
     return cpu_device_ops.clahe_apply(device, page, from, to, err);
 }
 
+/* ---- Decoding ---- */
+
+static int paeth(int a, int b, int c)
+{
+    const int to_a = abs(b - c), to_b = abs(a - c), to_c = abs(a + b - 2 * c);
+    return to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c;
+}
+
+/* Undoes the filters of all rows in place. */
+static bool unfilter(const DeflatedRows *image, uint8_t *filtered)
+{
+    const size_t row = image->row_bytes, pixel = image->pixel_bytes;
+    for (size_t y = 0; y < image->height; y++) {
+        uint8_t *const at = filtered + y * (1 + row) + 1;
+        const uint8_t *const above = y > 0 ? at - (1 + row) : NULL;
+        for (size_t i = 0; i < row; i++) {
+            const int a = i >= pixel ? at[i - pixel] : 0, b = above ? above[i] : 0;
+            const int c = above && i >= pixel ? above[i - pixel] : 0;
+            const int predicted[] = {0, a, b, (a + b) / 2, paeth(a, b, c)};
+            if (at[-1] > 4)
+                return false;
+            at[i] = (uint8_t)(at[i] + predicted[at[-1]]);
+        }
+    }
+    return true;
+}
+
+/* Makes the samples of a row. Returns false where an index has no colour. */
+static bool expand(const DeflatedRows *image, const uint8_t *from, uint8_t *to)
+{
+    const uint8_t(*const colors)[4] = (const uint8_t(*)[4])(uintptr_t)image->colors;
+    const unsigned depth = image->depth;
+    if (image->form == ROWS_PLAIN && depth == 16) {
+        for (size_t i = 0; i + 1 < image->row_bytes; i += 2)
+            ((uint16_t *)(void *)to)[i / 2] = (uint16_t)(from[i] << 8 | from[i + 1]);
+    } else if (image->form == ROWS_PLAIN) {
+        memcpy(to, from, image->row_bytes);
+    }
+    for (size_t x = 0; image->form != ROWS_PLAIN && x < image->width; x++) {
+        const unsigned place = (unsigned)(8 - depth - x * depth % 8);
+        const unsigned value = from[x * depth / 8] >> place & ((1u << depth) - 1);
+        if (image->form == ROWS_PACKED)
+            to[x] = (uint8_t)value;
+        else if (value < image->n_colors)
+            memcpy(to + x * image->channels, colors[value], image->channels);
+        else
+            return false;
+    }
+    return true;
+}
+
+static bool decode(const DeflatedRows *image)
+{
+    const size_t row = 1 + (size_t)image->row_bytes, bytes = row * image->height;
+    uint8_t *const filtered = (uint8_t *)(uintptr_t)image->filtered;
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)image->in,
+                  .avail_in = image->n_in,
+                  .next_out = filtered,
+                  .avail_out = (uInt)bytes};
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return false;
+    const int ended = inflate(&z, Z_FINISH);
+    (void)inflateEnd(&z);
+    if (ended != Z_STREAM_END || z.avail_in > 0 || z.avail_out > 0 ||
+        adler32(1, filtered, (uInt)bytes) != image->adler || !unfilter(image, filtered))
+        return false;
+    for (size_t y = 0; y < image->height; y++)
+        if (!expand(image, filtered + y * row + 1,
+                    (uint8_t *)(uintptr_t)image->pixels + y * image->pitch))
+            return false;
+    return true;
+}
+
+static ImgstatResult decode_async(Device *device, void *stream, const struct DecodeWork *what,
+                                  DevMem there, DevMem checks, ImgstatError *err)
+{
+    (void)stream;
+    (void)there;
+    DeflatedCheck *const check = (DeflatedCheck *)(uintptr_t)checks.address;
+    const size_t doubts = (size_t)number_of("IMGSTAT_STAND_IN_DOUBT", 0);
+    if (what->n_rows + what->n_pages == 0)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(work(device, err));
+    for (size_t i = 0; i < what->n_rows; i++)
+        check[i].doubt = (doubts && i % doubts == 0) || !decode(&what->rows[i]) ? DOUBT_STREAM : 0;
+    for (size_t i = 0; i < what->n_pages; i++)
+        check[what->n_rows + i].doubt = DOUBT_STREAM;
+    return IMGSTAT_OK;
+}
+
 static void fill_table(void)
 {
     ops = cpu_device_ops;
@@ -208,6 +319,7 @@ static void fill_table(void)
     ops.apply = apply;
     ops.clahe_read = clahe_read;
     ops.clahe_apply = clahe_apply;
+    ops.decode_async = decode_async;
 }
 
 const DeviceModule *imgstat_device_module(void)

@@ -63,8 +63,9 @@ CudaStay::~CudaStay()
 
 ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err)
 {
-    if (device->broken != IMGSTAT_OK)
-        return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
+    const int broken = __atomic_load_n(&device->broken, __ATOMIC_RELAXED);
+    if (broken != IMGSTAT_OK)
+        return error_set(err, (ImgstatResult)broken, "cuda:%d: unusable after an earlier failure",
                          device->index);
     return driver_result(device, stay.result, "cuCtxPushCurrent", err);
 }

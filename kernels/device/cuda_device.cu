@@ -49,7 +49,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
         break;
     }
     if (device)
-        device->broken = IMGSTAT_ERR_DEVICE;
+        __atomic_store_n(&device->broken, (int)IMGSTAT_ERR_DEVICE, __ATOMIC_RELAXED);
     return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
                      cudaGetErrorString(status));
 }
@@ -397,8 +397,11 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
              cudaDeviceGetAttribute(&device->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                     device->index));
     device->tuning = tuning_of(device->max_shared);
-    CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
-    CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->copies, cudaStreamNonBlocking));
+    int least, greatest; /* what takes microseconds goes before streams that are decoded for long */
+    CUDA_TRY(device, err, cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    for (cudaStream_t *stream : {&device->stream, &device->copies})
+        CUDA_TRY(device, err,
+                 cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest));
     for (StageSlot &slot : device->stage)
         for (cudaEvent_t *event : {&slot.filled, &slot.used})
             CUDA_TRY(device, err, cudaEventCreateWithFlags(event, cudaEventDisableTiming));

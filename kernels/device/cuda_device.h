@@ -99,7 +99,7 @@ typedef struct CudaDevice {
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
     PixelOrder order;     /* of what comes next on `stream` */
-    ImgstatResult broken; /* after a failure: what every further call returns */
+    int broken;           /* after a failure: the ImgstatResult of every further call; atomic */
     StageSlot stage[STAGE_SLOTS];
     unsigned stage_next;
     DescSlot desc[DESC_SLOTS];

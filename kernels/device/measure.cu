@@ -7,6 +7,9 @@
 /* Segments of one image that a launch adds up: 2^26 * 10 terms < 2^30 (record/exact_sum.h). */
 static const uint64_t LAUNCH_SEGMENTS = 1ull << 26;
 
+/* Queries of a stream, of some microseconds each, before a thread sleeps. */
+enum { WAIT_QUERIES = 64 };
+
 /* ---- All images of a call -------------------------------------------------------------------- */
 
 struct Batch {
@@ -343,10 +346,27 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *ima
     return add_async(device, (cudaStream_t)stream, image, record, scratch, err);
 }
 
+/* Waits actively for a moment, as results of small images are near, then asleep: other threads
+ * decode files meanwhile. */
 ImgstatResult cuda_wait_async(Device *base, void *stream, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    CUDA_TRY(device, err, cudaStreamSynchronize((cudaStream_t)stream));
+    CUDA_ENTER_MEASURING(device, err);
+    const cudaStream_t on = (cudaStream_t)stream;
+    cudaError_t status = cudaErrorNotReady;
+    for (int i = 0; i < WAIT_QUERIES && status == cudaErrorNotReady; i++)
+        status = cudaStreamQuery(on);
+    if (status != cudaErrorNotReady) {
+        CUDA_TRY(device, err, status);
+        return IMGSTAT_OK;
+    }
+    cudaEvent_t done = NULL;
+    CUDA_TRY(device, err,
+             cudaEventCreateWithFlags(&done, cudaEventBlockingSync | cudaEventDisableTiming));
+    status = cudaEventRecord(done, on);
+    if (status == cudaSuccess)
+        status = cudaEventSynchronize(done);
+    cuda_free_event(done);
+    CUDA_TRY(device, err, status);
     return IMGSTAT_OK;
 }

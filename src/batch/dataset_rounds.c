@@ -282,8 +282,8 @@ static ImgstatResult read_files(Rounds *rounds, ImgstatError *err)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "exact statistics of wider types than 16 bits read all images again, and "
                          "these cannot be read again");
-    IMGSTAT_TRY(
-        measure_open_stream(rounds->stream, rounds->batch->threads, &queue, &rounds->share, err));
+    IMGSTAT_TRY(measure_open_stream(rounds->stream, rounds->batch->threads, 0, &queue,
+                                    &rounds->share, err));
     rounds->jobs = &queue;
     rounds->error = (ImgstatError){0};
     rounds->states = (Digest){0};

@@ -6,6 +6,7 @@
 
 #include "base/sample.h"
 #include "base/thread_pool.h"
+#include "batch/feeding.h"
 #include "batch/job.h"
 #include "transfer/transfer.h"
 
@@ -33,6 +34,12 @@ static const double ns_a_byte[STEPS][CLASSES] = {
 static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044e-9;
 static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 
+/* PNGs that a GPU decodes, on an H100: decoding them by one thread; opening the GPU beside busy
+ * processors, and leaving it; what one thread brings it, and what it decodes, of samples; a stream.
+ */
+static const double png_byte_s = 2.1e-9, fed_open_s = 0.7;
+static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
+
 /* The part of a page's work that only one thread does. */
 static const double alone = 0.25;
 
@@ -59,14 +66,19 @@ static bool is_luma(const ImgstatPage *page, const ImgstatWork *work)
     return work->method && transfer_channels(work->method, &shape) == IMGSTAT_LUMA;
 }
 
+static double page_bytes(const ImgstatPage *page)
+{
+    return (double)page->width * page->height * page->channels *
+           (double)imgstat_sample_bytes(page->sample);
+}
+
 void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, double times)
 {
     const SampleClass class = class_of(page->sample);
     const bool wide = class != NARROW;
     /* The leading 16 bits of a key are counted in the first read, 16 more in each further one. */
     const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
-    const double bytes = times * (double)page->width * page->height * page->channels *
-                         (double)imgstat_sample_bytes(page->sample);
+    const double bytes = times * page_bytes(page);
     double reads = 0, count[STEPS] = {0};
     if (work->measure) {
         const ImgstatMeasure *const how = work->measure;
@@ -90,16 +102,50 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, do
     sum->pages += times;
 }
 
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double times)
+{
+    sum->fed_pages += times;
+    sum->fed_bytes += times * page_bytes(page);
+}
+
+/* Threads that have a page. */
+static double busy_threads(const WorkSum *sum, unsigned threads)
+{
+    return sum->pages < threads ? (sum->pages > 1 ? sum->pages : 1) : threads;
+}
+
+static double decoding_seconds(const WorkSum *sum, unsigned threads)
+{
+    return sum->fed_bytes * png_byte_s / busy_threads(sum, threads);
+}
+
 double work_seconds_cpu(const WorkSum *sum, unsigned threads)
 {
-    const double busy = sum->pages < threads ? (sum->pages > 1 ? sum->pages : 1) : threads;
-    return 1e-9 * sum->cpu_ns * (alone / busy + (1 - alone) / threads);
+    const double busy = busy_threads(sum, threads);
+    return 1e-9 * sum->cpu_ns * (alone / busy + (1 - alone) / threads) +
+           decoding_seconds(sum, threads);
+}
+
+/* The processor works while the GPU opens, and then beside it; the last batch takes as long as one
+ * stream. */
+static double seconds_fed(const WorkSum *sum, unsigned threads)
+{
+    const double cpu = work_seconds_cpu(sum, threads);
+    const double stream = stream_byte_s * sum->fed_bytes / sum->fed_pages;
+    const double fed = fed_byte_s / threads > gpu_byte_s ? fed_byte_s / threads : gpu_byte_s;
+    const double left = 1 - fed_open_s / cpu;
+    if (left <= 0)
+        return fed_open_s + stream;
+    return fed_open_s + stream + left / (1 / (sum->fed_bytes * fed) + 1 / cpu);
 }
 
 double work_seconds_cuda(const WorkSum *sum, unsigned threads)
 {
+    if (feeding_is_worthwhile(sum->pages, sum->fed_pages, sum->fed_bytes))
+        return seconds_fed(sum, threads);
     return cuda_open_s + sum->pages * cuda_page_s +
-           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads);
+           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) +
+           decoding_seconds(sum, threads);
 }
 
 /* ---- The choice ------------------------------------------------------------------------------ */
@@ -125,8 +171,11 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
         return;
     if (job_open(job, &how, NULL, &file, NULL) == IMGSTAT_OK &&
         file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
-        imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK)
+        imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK) {
         work_add(sum, &page, work, stands_for * file->n_chosen);
+        if (work->measure && work->measure->region.width == 0 && feeding_decodes(file->decoder))
+            work_add_fed(sum, &page, stands_for);
+    }
     imgstat_file_close(file);
 }
 
@@ -146,8 +195,9 @@ const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n, const Imgsta
     threads = threads ? threads : thread_pool_processors();
     const double cpu = work_seconds_cpu(&sum, threads), cuda = work_seconds_cuda(&sum, threads);
     snprintf(why, why_bytes,
-             "beyond decoding and encoding, %.0f page%s should take %.2g s on cpu with %u "
+             "%s%.0f page%s should take %.2g s on cpu with %u "
              "thread%s, %.2g s on cuda",
-             sum.pages, sum.pages == 1 ? "" : "s", cpu, threads, threads == 1 ? "" : "s", cuda);
+             sum.fed_pages > 0 ? "" : "beyond decoding and encoding, ", sum.pages,
+             sum.pages == 1 ? "" : "s", cpu, threads, threads == 1 ? "" : "s", cuda);
     return cuda < cpu ? "cuda" : "cpu";
 }

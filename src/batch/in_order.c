@@ -63,21 +63,63 @@ void in_order_wake(Ring *ring)
     pthread_mutex_unlock(&ring->lock);
 }
 
-/* Takes the next job. False: no further job begins. Called with the lock held. */
+/* Whether a worker may take a job, once there is room. Called with the lock held. */
+static bool may_take(Ring *ring, void *worker)
+{
+    const InOrder *const order = ring->order;
+    ring->stopped = ring->stopped || (order->stopped && order->stopped(order->context));
+    return !ring->stopped && ring->next < order->n &&
+           (!order->takes || order->takes(order->context, worker, order->n - ring->next));
+}
+
+static bool has_room(const Ring *ring)
+{
+    return ring->next - ring->reported < ring->capacity;
+}
+
+/* Begins the next job. False: there is none. Called with the lock held. */
+static bool begin_job(Ring *ring, size_t *job)
+{
+    const InOrder *const order = ring->order;
+    ring->stopped = order->begin && !order->begin(order->context, ring->next);
+    if (!ring->stopped)
+        *job = ring->next++;
+    return !ring->stopped;
+}
+
+bool in_order_more(Ring *ring, void *worker, size_t *job)
+{
+    pthread_mutex_lock(&ring->lock);
+    const bool taken = has_room(ring) && may_take(ring, worker) && begin_job(ring, job);
+    pthread_mutex_unlock(&ring->lock);
+    return taken;
+}
+
+/* Called with the lock held. */
+static void hand_over(Ring *ring, size_t job, const void *outcome)
+{
+    const size_t bytes = ring->order->outcome_bytes, place = job % ring->capacity;
+    memcpy(ring->outcomes + place * bytes, outcome, bytes);
+    ring->done[place] = true;
+    if (job == ring->reported) /* the reporting thread waits for no other */
+        pthread_cond_signal(&ring->arrived);
+}
+
+void in_order_done(Ring *ring, size_t job, const void *outcome)
+{
+    pthread_mutex_lock(&ring->lock);
+    hand_over(ring, job, outcome);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+/* Takes the next job. False: the worker takes no further job. Called with the lock held. */
 static bool take_job(Thread *thread, size_t *job)
 {
     Ring *const ring = thread->ring;
     const InOrder *const order = ring->order;
-    while (!ring->stopped && ring->next < order->n) {
-        if (order->stopped && order->stopped(order->context)) {
-            ring->stopped = true;
-        } else if (ring->next - ring->reported < ring->capacity) {
-            if (order->begin && !order->begin(order->context, ring->next)) {
-                ring->stopped = true;
-                return false;
-            }
-            *job = ring->next++;
-            return true;
+    while (may_take(ring, thread->worker)) {
+        if (has_room(ring)) {
+            return begin_job(ring, job);
         } else {
             const unsigned wakes = ring->wakes;
             pthread_mutex_unlock(&ring->lock);
@@ -106,12 +148,7 @@ static void *thread_main(void *context)
         memset(thread->outcome, 0, order->outcome_bytes);
         order->work(order->context, thread->worker, job, thread->outcome);
         pthread_mutex_lock(&ring->lock);
-        const size_t place = job % ring->capacity;
-        memcpy(ring->outcomes + place * order->outcome_bytes, thread->outcome,
-               order->outcome_bytes);
-        ring->done[place] = true;
-        if (job == ring->reported) /* the reporting thread waits for no other */
-            pthread_cond_signal(&ring->arrived);
+        hand_over(ring, job, thread->outcome);
     }
     pthread_cond_signal(&ring->arrived); /* jobs that are not begun will not arrive */
     pthread_mutex_unlock(&ring->lock);
@@ -177,7 +214,8 @@ static void run(Ring *ring, Thread *threads, char *outcome)
 
 ImgstatResult in_order_run(const InOrder *order, void *first, ImgstatError *err)
 {
-    Ring ring = {.order = order, .capacity = in_order_capacity(order->workers)};
+    Ring ring = {.order = order,
+                 .capacity = order->ahead ? order->ahead : in_order_capacity(order->workers)};
     ring.outcomes = calloc(ring.capacity, order->outcome_bytes);
     ring.done = calloc(ring.capacity, sizeof *ring.done);
     Thread *const threads = calloc(order->workers, sizeof *threads);

@@ -20,6 +20,8 @@ typedef struct Ring Ring; /* in_order.c */
 typedef struct InOrder {
     size_t n;             /* jobs; SIZE_MAX where `begin` ends them */
     unsigned workers;     /* threads beside the calling one; 1: the calling thread does the work */
+    size_t ahead;         /* outcomes that may wait for the report of an earlier job; 0: a few for
+                           * each worker, as in_order_capacity says */
     size_t worker_bytes;  /* size of a thread's own struct, which begins as zeros */
     size_t outcome_bytes; /* size of the struct that a job leaves, which begins as zeros */
     void *context;
@@ -28,6 +30,9 @@ typedef struct InOrder {
     /* NULL, or called before a job begins, in ascending order, one call at a time. False: there is
      * no such job. */
     bool (*begin)(void *context, size_t job);
+    /* NULL, or asked before a worker takes a job, one call at a time. left: jobs that have not
+     * begun, as far as is known. False: it takes no more, and its thread ends. */
+    bool (*takes)(void *context, void *worker, size_t left);
     /* Does a job. Any thread. */
     void (*work)(void *context, void *worker, size_t job, void *outcome);
     /* NULL, or called before a thread waits for the report of an earlier job, and again after each
@@ -49,6 +54,12 @@ size_t in_order_capacity(unsigned workers);
 
 /* Makes the threads that wait for a report call `wait` once more. Any thread that works. */
 void in_order_wake(Ring *ring);
+
+/* Takes one more job for a worker that is at work on others. False: none may begin now. */
+bool in_order_more(Ring *ring, void *worker, size_t *job);
+
+/* Hands over the outcome of a job from in_order_more, before `work` returns. */
+void in_order_done(Ring *ring, size_t job, const void *outcome);
 
 /* Does and reports the jobs. first: the struct of the first thread; its contents are released in
  * any case. Allocation failure is the only error. */

@@ -10,9 +10,14 @@
 /* Divides the threads among n files that are measured. */
 ThreadShare measure_share(size_t n, unsigned threads);
 
-/* Opens a stream of jobs, and divides the threads among them. job_queue_close closes it. */
-ImgstatResult measure_open_stream(const ImgstatJobStream *stream, unsigned threads, JobQueue *queue,
-                                  ThreadShare *share, ImgstatError *err);
+/* Outcomes that wait for the report of an earlier job, where a device decodes: what the processor
+ * does while it opens, and all that is in its batches. */
+enum { FED_AHEAD = 8192 };
+
+/* Opens a stream of jobs, and divides the threads among them. ahead: outcomes that may wait for the
+ * report of an earlier job; 0: a few for each worker. job_queue_close closes it. */
+ImgstatResult measure_open_stream(const ImgstatJobStream *stream, unsigned threads, size_t ahead,
+                                  JobQueue *queue, ThreadShare *share, ImgstatError *err);
 
 /* Measures jobs. into: NULL, or what the records of pages are added to; batch->page is optional
  * then, and batch->how asks for records that merge. */

@@ -2,7 +2,8 @@
 /* inflate_lanes.h: decompresses a deflate stream by 32 lanes: the kernel inflate_streams, and the
  * same in C, so that it is tested and fuzzed without a GPU.
  *
- * The next bits of the stream are cut into spans of SPAN_BITS, one a lane. Each lane decodes
+ * The next bits of the stream are cut into spans of SPAN_BITS, one a lane; of SPAN_BITS_SHORT in
+ * blocks of short codes, whose tokens would not fit. Each lane decodes
  * from the start of its span, as if a symbol began there, and notes where the first symbol behind
  * the span begins. Huffman codes fall into step after a few symbols, so that place is mostly right
  * although the start was not. Then every lane whose start is not where the lane before it ended
@@ -19,8 +20,10 @@
 #include "codec/huffman_lanes.h"
 
 enum {
-    SPAN_BITS = 160,  /* an odd number of words: lanes in step are in different banks */
-    SPAN_TOKENS = 56, /* a lane with more ends its span early */
+    SPAN_BITS = 160, /* an odd number of words: lanes in step are in different banks */
+    SPAN_BITS_SHORT = 96,
+    SPAN_CODE = 4,    /* codes of fewer bits on average are short: a span may have 40 tokens */
+    SPAN_TOKENS = 56, /* a lane with more ends its span early, and all behind it begin wrong */
     SPAN_ROUNDS = 6,  /* how often lanes decode again before those that are right count */
     TOKEN_BITS = 48,  /* the longest: 15 + 5 of a length, 15 + 13 of a distance */
     WINDOW_WORDS = (LANES * SPAN_BITS + 31 + TOKEN_BITS + 32) / 32 + 3,
@@ -64,6 +67,7 @@ enum { SPAN_ON, SPAN_ENDS, SPAN_WRONG }; /* goes on behind; has the end of the b
 typedef struct InflateLanes {
     uint32_t window[WINDOW_WORDS]; /* of the stream, from word `base` on */
     uint32_t token[SPAN_TOKENS][LANES];
+    uint32_t span;                     /* bits */
     uint32_t start[LANES], end[LANES]; /* bits after the start of the window */
     uint32_t bytes[LANES];             /* of the tokens */
     uint8_t tokens[LANES], matches[LANES], state[LANES], flag[LANES];
@@ -163,13 +167,13 @@ LANES_INLINE void inflate_span(InflateLanes *s, unsigned lane, uint32_t until, u
 LANES_INLINE unsigned inflate_spans(InflateLanes *s, uint32_t first, uint32_t limit)
 {
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-        s->start[lane] = first + lane * SPAN_BITS;
+        s->start[lane] = first + lane * s->span;
         s->flag[lane] = 1;
     }
     for (unsigned round = 0;; round++) {
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
             if (s->flag[lane])
-                inflate_span(s, lane, first + (lane + 1) * SPAN_BITS, limit);
+                inflate_span(s, lane, first + (lane + 1) * s->span, limit);
         lanes_meet(); /* all ends are there */
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
             const bool follows = lane > 0 && s->state[lane - 1] == SPAN_ON;
@@ -323,6 +327,12 @@ LANES_INLINE bool inflate_codes(InflateLanes *s, unsigned n_literals, unsigned n
         return false;
     huffman_table(&s->literal_code, s->literal_symbols, LITERAL_BITS, s->literal_table);
     huffman_table(&s->distance_code, s->distance_symbols, DISTANCE_BITS, s->distance_table);
+    uint32_t bits = 0; /* of a code on average, << CODE_BITS_MOST */
+    for (unsigned l = 1; l <= CODE_BITS_MOST; l++)
+        bits += s->literal_code.count[l] * l << (CODE_BITS_MOST - l);
+    if (lanes_leader())
+        s->span = bits < SPAN_CODE << CODE_BITS_MOST ? SPAN_BITS_SHORT : SPAN_BITS;
+    lanes_meet(); /* the span is there */
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* luma_narrow.c: luma of many pixels, in plain C that compilers make vectors of. */
 #include "base/compiler.h"
+#include "base/pixel.h"
 #include "cpu/loops_isa.h"
 #include "transfer/luma.h"
 
@@ -47,6 +48,27 @@ FORCE_INLINE int32_t rounded(double q)
     return (int32_t)(q + grid - grid + whole - whole);
 }
 
+/* What a key becomes for the range. */
+typedef struct Limits {
+    int32_t lo, hi, avoided, instead;
+} Limits;
+
+FORCE_INLINE Limits limits_of(const MapRange *range)
+{
+    const bool avoids = range->has_nodata;
+    return (Limits){.lo = (int32_t)range->lo_key,
+                    .hi = (int32_t)range->hi_key,
+                    .avoided = avoids ? (int32_t)range->nodata_key : -1,
+                    .instead = avoids ? (int32_t)range_avoid(range, range->nodata_key) : -1};
+}
+
+FORCE_INLINE int32_t limited(int32_t key, Limits limits)
+{
+    key = key < limits.lo ? limits.lo : key;
+    key = key > limits.hi ? limits.hi : key;
+    return key == limits.avoided ? limits.instead : key;
+}
+
 /* luma_scale with one division for three, in doubles: they hold every product of it exactly, and
  * a component times the factor errs by two roundings, below 65536 * 2^-52. Black becomes gray as
  * gray 1 does. */
@@ -55,9 +77,7 @@ FORCE_INLINE void scale_block(int32_t *restrict red, int32_t *restrict green,
                               const MapRange *range)
 {
     const double top = (double)(int32_t)range->hi_key;
-    const int32_t lo = (int32_t)range->lo_key, hi = (int32_t)range->hi_key;
-    const int32_t avoided = range->has_nodata ? (int32_t)range->nodata_key : -1;
-    const int32_t instead = range->has_nodata ? (int32_t)range_avoid(range, range->nodata_key) : -1;
+    const Limits limits = limits_of(range);
     for (size_t i = 0; i < n; i++) {
         const int32_t black = (red[i] | green[i] | blue[i]) == 0;
         const double r = red[i] + black, g = green[i] + black, b = blue[i] + black;
@@ -67,16 +87,72 @@ FORCE_INLINE void scale_block(int32_t *restrict red, int32_t *restrict green,
         const double numerator = (double)luma[i] * 65536.0;
         const bool capped = numerator * most > top * fine;
         const double factor = (capped ? top : numerator) / (capped ? most : fine);
-        int32_t key[3] = {rounded(r * factor), rounded(g * factor), rounded(b * factor)};
-        for (int c = 0; c < 3; c++) {
-            int32_t k = key[c];
-            k = k < lo ? lo : k;
-            k = k > hi ? hi : k;
-            key[c] = k == avoided ? instead : k;
+        red[i] = limited(rounded(r * factor), limits);
+        green[i] = limited(rounded(g * factor), limits);
+        blue[i] = limited(rounded(b * factor), limits);
+    }
+}
+
+/* Below 2^32, rounded down. */
+FORCE_INLINE uint32_t whole(float x)
+{
+    const bool large = x >= 2147483648.0f; /* conversions of vectors have signs */
+    const int32_t low = (int32_t)(x - (large ? 2147483648.0f : 0.0f));
+    return (uint32_t)low + (large ? 1u << 31 : 0u);
+}
+
+/* The same for 8 bits, by estimates that luma.h derives. The factor is rounded down, not to the
+ * nearest unit: an estimate errs by 5.98 / 65536 at most, which is below LUMA_MARGIN. Sets near[i]
+ * where integers must decide, which is rare. Returns whether they must anywhere. */
+FORCE_INLINE bool scale_bytes(int32_t *restrict red, int32_t *restrict green,
+                              int32_t *restrict blue, const int32_t *restrict luma, size_t n,
+                              const MapRange *range, uint8_t *restrict near)
+{
+    enum { PART = (1 << LUMA_PLACES) - 1, TIE = (LUMA_NEAR + 1) << (LUMA_PLACES - 16) };
+    const Limits limits = limits_of(range);
+    const float top = luma_cap((uint32_t)range->hi_key, 1);
+    int32_t any = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t black = (red[i] | green[i] | blue[i]) == 0;
+        const int32_t r = red[i] + black, g = green[i] + black, b = blue[i] + black;
+        const float fine = (float)(r * LUMA_RED + g * LUMA_GREEN + b * LUMA_BLUE); /* exact */
+        int32_t most = r > g ? r : g;
+        most = b > most ? b : most;
+        const float wanted = luma_wanted((uint32_t)luma[i]) * (1.0f / fine);
+        const float cap = top / (float)most;
+        const uint32_t factor = whole(wanted < cap ? wanted : cap);
+        const uint32_t x = (uint32_t)r * factor + LUMA_HALF, y = (uint32_t)g * factor + LUMA_HALF;
+        const uint32_t z = (uint32_t)b * factor + LUMA_HALF;
+        const int32_t is_near = ((x & PART) < TIE) | ((y & PART) < TIE) | ((z & PART) < TIE);
+        near[i] = (uint8_t)is_near;
+        any |= is_near;
+        red[i] = limited((int32_t)(x >> LUMA_PLACES), limits);
+        green[i] = limited((int32_t)(y >> LUMA_PLACES), limits);
+        blue[i] = limited((int32_t)(z >> LUMA_PLACES), limits);
+    }
+    return any;
+}
+
+/* Scales those pixels again that `near` names, by integers. */
+static void decide(const unsigned char *from, unsigned channels, const int32_t *luma, size_t n,
+                   const MapRange *range, const uint8_t *near, int32_t *red, int32_t *green,
+                   int32_t *blue)
+{
+    const Limits limits = limits_of(range);
+    for (size_t i = 0; i < n; i++) {
+        if (i % 8 == 0 && load_raw(near + i, 8) == 0) { /* of these eight, none */
+            i += 7;
+            continue;
         }
-        red[i] = key[0];
-        green[i] = key[1];
-        blue[i] = key[2];
+        if (!near[i])
+            continue;
+        const unsigned char *const at = from + i * channels;
+        const uint32_t colour[3] = {at[0], at[1], at[2]};
+        uint32_t out[3];
+        luma_scale(colour, (uint32_t)luma[i], (uint32_t)range->hi_key, out);
+        red[i] = limited((int32_t)out[0], limits);
+        green[i] = limited((int32_t)out[1], limits);
+        blue[i] = limited((int32_t)out[2], limits);
     }
 }
 
@@ -84,6 +160,7 @@ FORCE_INLINE void scale_of(const unsigned char *from, unsigned bytes, unsigned c
                            const unsigned char *luma, const MapRange *range, unsigned char *to)
 {
     int32_t red[BLOCK], green[BLOCK], blue[BLOCK], target[BLOCK];
+    uint8_t near[BLOCK] = {0};
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t left = n - first < BLOCK ? n - first : BLOCK;
         const unsigned char *const source = from + first * channels * bytes;
@@ -95,7 +172,10 @@ FORCE_INLINE void scale_of(const unsigned char *from, unsigned bytes, unsigned c
             blue[i] = load(at + 2 * bytes, bytes);
             target[i] = load(luma + (first + i) * bytes, bytes);
         }
-        scale_block(red, green, blue, target, left, range);
+        if (bytes > 1)
+            scale_block(red, green, blue, target, left, range);
+        else if (scale_bytes(red, green, blue, target, left, range, near))
+            decide(source, channels, target, left, range, near, red, green, blue);
         for (size_t i = 0; i < left; i++) {
             unsigned char *const at = out + i * channels * bytes;
             store(at, bytes, red[i]);

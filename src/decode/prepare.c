@@ -3,12 +3,12 @@
 #include "decode/decode.h"
 
 #include "base/thread_pool.h"
+#include "decode/deflated_place.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PLACE_ALIGN = 256,
     DIRECT_BYTES = 1 << 20, /* tiles of files that are larger are uploaded from where they are */
     GAP_BYTES = 1 << 16     /* between tiles, for any size of these */
 };
@@ -113,30 +113,6 @@ static ImgstatResult prepare_files(ImgstatDecode *decode, ImgstatError *err)
 
 /* ---- Memory ---- */
 
-static size_t padded(size_t bytes, size_t to)
-{
-    return (bytes + to - 1) / to * to;
-}
-
-/* Returns a place for `bytes` bytes, and advances *at behind it. */
-static size_t place(size_t *at, size_t bytes)
-{
-    const size_t here = *at;
-    *at += padded(bytes, PLACE_ALIGN);
-    return here;
-}
-
-static void place_rows(DecodeFile *f, size_t *at)
-{
-    DeflatedRows *const rows = &f->rows;
-    rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
-    rows->row_pitch = padded(rows->row_bytes, 4);
-    if (rows->form != ROWS_PLAIN)
-        rows->rows = place(at, rows->row_pitch * rows->height);
-    if (rows->form == ROWS_COLORS)
-        rows->colors = place(at, sizeof *f->colors * DEFLATED_COLORS);
-}
-
 static void place_tiles(DecodeFile *f, size_t *at)
 {
     size_t bytes = 0;
@@ -157,7 +133,7 @@ static void place_files(ImgstatDecode *decode, size_t *at)
         if (f->on_device && f->tiles)
             place_tiles(f, at);
         else if (f->on_device)
-            place_rows(f, at);
+            deflated_place(&f->rows, at);
     }
 }
 
@@ -169,12 +145,10 @@ static ImgstatResult list_rows(ImgstatDecode *decode, const DecodeFile *f, uint6
     const uint64_t base = decode->memory.address;
     if (f->colors)
         IMGSTAT_TRY(ops->upload(decode->device, decode->memory, (size_t)f->rows.colors, f->colors,
-                                sizeof *f->colors * DEFLATED_COLORS, err));
+                                DEFLATED_COLOR_BYTES, err));
     *out = f->rows;
     out->in = staged + DEFLATED_ALIGN;
-    out->filtered += base;
-    out->rows += base;
-    out->colors += base;
+    deflated_move(out, base);
     return IMGSTAT_OK;
 }
 

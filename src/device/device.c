@@ -149,6 +149,7 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
     IMGSTAT_TRY(find(name, valid_names, &kind, &index, err));
     IMGSTAT_TRY(find_ops(kind, &ops, err));
     IMGSTAT_TRY(ops->open(index, threads, out, err));
+    (*out)->index = index;
     (*out)->threads = threads ? threads : thread_pool_processors();
     (*out)->cache = buffer_cache_create(); /* NULL: malloc is used */
     return IMGSTAT_OK;

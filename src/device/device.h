@@ -25,7 +25,8 @@ typedef struct DeviceCopy {
 
 /* One kind of device. No operation is NULL.
  *
- * Threads: one thread at a time uses a device. Devices are independent of each other.
+ * Threads: one thread at a time uses a device, but wait_async may run beside the calls of another.
+ * Devices are independent of each other.
  *
  * Order: each call sees what the calls before it did. alloc, release, host_release, upload,
  * measure, apply, clahe_read and clahe_apply may return before their work is done. The caller may
@@ -167,6 +168,7 @@ typedef struct DeviceOps {
 
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
+    int index;            /* among devices of its kind, as ImagePro.device_id */
     unsigned threads;     /* of the processor, for the device and for decoding */
     BufferCache *cache;   /* also for the files that are read and written; NULL: none */
 };

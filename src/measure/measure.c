@@ -70,6 +70,7 @@ typedef struct PageSet {
     SharedText *name; /* of the file */
     DecodeOptions options;
     BandMemory memory;
+    Record *counted; /* NULL, or what the first read of the page finds */
 } PageSet;
 
 static ImgstatResult select_page(PageSet *set, uint32_t i, ImgstatError *err)
@@ -126,6 +127,14 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
 {
     Decoder *const decoder = set->file->decoder;
     const ImgstatSample sample = decoder->page.sample;
+    ImgstatRecord *made = NULL;
+    if (set->counted) {
+        const FurtherReads none = {.threads = set->device->threads, .cache = set->device->cache};
+        Record *const counted = set->counted;
+        set->counted = NULL;
+        IMGSTAT_TRY(page_record(set, counted, &made, err));
+        return compute(set, made, none, out, err);
+    }
     /* Reading such a page twice takes less than keeping it. */
     const bool fetch =
         result_ranks_only(set->how, sample) && page_reader_direct_rows(set->device, decoder);
@@ -136,7 +145,6 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
     reader.direct = true;
     Record *record = NULL;
-    ImgstatRecord *made = NULL;
     IMGSTAT_TRY(count_page(&reader, set->how, &record, err));
     IMGSTAT_TRY(page_record(set, record, &made, err));
     return compute(set, made, reads_of(set->device, read_further, &reader), out, err);
@@ -333,6 +341,43 @@ static ImgstatResult measure_instead(PageSet *set, ImgstatRecord **out, ImgstatE
     return res;
 }
 
+/* Measures the pages of a set, whose request has been checked. */
+static ImgstatResult measure_set(PageSet *set, ImgstatRecord **out, ImgstatError *err)
+{
+    const Decoder *const decoder = set->file->decoder;
+    const char *const name = decoder->source->name;
+    set->name = shared_text_create(name, strlen(name));
+    if (!set->name)
+        return error_memory(err, strlen(name), "the name of a file");
+    const bool reading = decoder->channel_names && decoder->next_row > 0 && !set->file->measured;
+    const ImgstatResult res =
+        reading ? measure_beside(set, out, err) : measure_instead(set, out, err);
+    shared_text_release(set->name);
+    return error_add_file(err, res, name);
+}
+
+ImgstatResult measure_pages(Device *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
+                            const ImgstatMeasure *how, Record *counted, ImgstatRecord **out,
+                            ImgstatError *err)
+{
+    PageSet set = {.device = device,
+                   .file = file,
+                   .pages = pages,
+                   .n = n,
+                   .how = how ? how : &result_least,
+                   .counted = counted};
+    ImgstatResult res = result_check(set.how, err);
+    if (res == IMGSTAT_OK)
+        res = measure_set(&set, out, err);
+    record_destroy(set.counted);
+    return res;
+}
+
+unsigned measure_parts(const ImgstatMeasure *how)
+{
+    return result_parts(how ? how : &result_least);
+}
+
 ImgstatResult imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages,
                                     uint32_t n, const ImgstatMeasure *how, ImgstatRecord **out,
                                     ImgstatError *err)
@@ -342,23 +387,7 @@ ImgstatResult imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, co
     IMGSTAT_TRY(error_if_null(device && file && pages && out, __func__, err));
     if (n == 0)
         return error_set(err, IMGSTAT_ERR_ARG, "no pages to measure");
-    how = how ? how : &result_least;
-    IMGSTAT_TRY(result_check(how, err));
-    const Decoder *const decoder = file->decoder;
-    const char *const name = decoder->source->name;
-    PageSet set = {.device = device,
-                   .file = file,
-                   .pages = pages,
-                   .n = n,
-                   .how = how,
-                   .name = shared_text_create(name, strlen(name))};
-    if (!set.name)
-        return error_memory(err, strlen(name), "the name of a file");
-    const bool reading = decoder->channel_names && decoder->next_row > 0 && !file->measured;
-    const ImgstatResult res =
-        reading ? measure_beside(&set, out, err) : measure_instead(&set, out, err);
-    shared_text_release(set.name);
-    return error_add_file(err, res, name);
+    return measure_pages(device, file, pages, n, how, NULL, out, err);
 }
 
 ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uint32_t page,

@@ -9,6 +9,15 @@
  * to the decoder. */
 ImgstatKind page_kind(const Decoder *decoder, const ImgstatRegion *region);
 
+/* Works as imgstat_measure_pages. counted: NULL, or the finalized record of all pixels of the page,
+ * which is the only one and has narrow samples: nothing is read then. Taken over in any case. */
+ImgstatResult measure_pages(Device *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
+                            const ImgstatMeasure *how, Record *counted, ImgstatRecord **out,
+                            ImgstatError *err);
+
+/* Returns the parts of the record that the first read of a page of narrow samples fills. */
+unsigned measure_parts(const ImgstatMeasure *how);
+
 /* Reads the region of a page again. memory: kept from page to page; band_memory_release releases
  * it.
  */

@@ -238,7 +238,7 @@ static bool measure(Run *run)
                                        .progress = on_done,
                                        .context = run};
     ImgstatError error;
-    run->direct = what->emit == NULL && !run->device.chosen && (run->n == 1 || o->jobs == 1);
+    run->direct = what->emit == NULL && !run->device.chosen && run->n == 1;
     const ImgstatResult result = imgstat_batch_measure(&batch, run->jobs, run->n, &error);
     if (result == IMGSTAT_OK) {
         report_problems(run, what->window->n);

@@ -120,6 +120,7 @@ int program_run(int argc, char **argv)
 {
     occupy_standard_streams();
     imgstat_heap_keep(0);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "16", 0); /* else 8 batches at most are decoded at once */
     status_catch_signals();
     if (argc < 2) {
         help_program(stderr);

@@ -101,6 +101,34 @@ Test(device_choice, chooses_what_was_faster)
     }
 }
 
+/* `stats` of PNGs beside an H100 (tests/bench/time_jobs.py). */
+Test(device_choice, chooses_who_decodes)
+{
+    static const struct {
+        double n;
+        uint32_t width, height;
+        uint16_t channels;
+        unsigned threads;
+        double cpu, cuda;
+    } rows[] = {
+        {256, 1507, 2048, 3, 16, 0.42, 0.88},  {256, 1507, 2048, 3, 4, 1.58, 1.36},
+        {2000, 1507, 2048, 3, 16, 3.21, 2.08}, {2000, 1507, 2048, 3, 4, 12.39, 2.49},
+        {10000, 512, 512, 1, 16, 0.62, 1.11},  {10000, 512, 512, 1, 4, 2.53, 1.42},
+    };
+    const ImgstatMeasure how = {.median = true};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const ImgstatPage one = page(rows[i].width, rows[i].height, rows[i].channels, IMGSTAT_U8);
+        WorkSum sum = measured(rows[i].n, one, how);
+        work_add_fed(&sum, &one, rows[i].n);
+        const double cpu = work_seconds_cpu(&sum, rows[i].threads);
+        const double cuda = work_seconds_cuda(&sum, rows[i].threads);
+        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
+        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
+        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
+                      cpu, cuda, rows[i].cpu, rows[i].cuda);
+    }
+}
+
 Test(device_choice, names_a_device_and_a_reason)
 {
     char why[200] = "";

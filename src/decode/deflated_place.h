@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* deflated_place.h: where the parts of an image that a device decodes lie in its memory. */
+#ifndef IMGSTAT_DECODE_DEFLATED_PLACE_H
+#define IMGSTAT_DECODE_DEFLATED_PLACE_H
+
+#include "codec/deflated_rows.h"
+
+enum { PLACE_ALIGN = 256, DEFLATED_COLOR_BYTES = 4 * DEFLATED_COLORS };
+
+static inline size_t padded(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+/* Returns a place for `bytes` bytes, and advances *at behind it. */
+static inline size_t place(size_t *at, size_t bytes)
+{
+    const size_t here = *at;
+    *at += padded(bytes, PLACE_ALIGN);
+    return here;
+}
+
+/* Places what an image needs besides its stream and its pixels, and advances *at behind it. */
+static inline void deflated_place(DeflatedRows *rows, size_t *at)
+{
+    rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
+    rows->row_pitch = padded(rows->row_bytes, 4);
+    if (rows->form != ROWS_PLAIN)
+        rows->rows = place(at, rows->row_pitch * rows->height);
+    if (rows->form == ROWS_COLORS)
+        rows->colors = place(at, DEFLATED_COLOR_BYTES);
+}
+
+/* Makes addresses of these places. */
+static inline void deflated_move(DeflatedRows *rows, uint64_t base)
+{
+    rows->filtered += base;
+    rows->rows += base;
+    rows->colors += base;
+}
+
+#endif

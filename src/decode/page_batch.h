@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* page_batch.h: pages of many files, decompressed and counted by a device together. Only compressed
+ * bytes and records move between the device and the host. */
+#ifndef IMGSTAT_DECODE_PAGE_BATCH_H
+#define IMGSTAT_DECODE_PAGE_BATCH_H
+
+#include "codec/codec.h"
+#include "device/device.h"
+
+#include <pthread.h>
+
+/* A device that the batches of several threads use, with the memory that its uploads come from. */
+typedef struct SharedDevice {
+    Device *device;
+    pthread_mutex_t lock;    /* held in every call of the device but wait_async */
+    struct Staging *staging; /* n_staging of them */
+    unsigned n_staging;
+} SharedDevice;
+
+/* staging: threads that fill a batch at the same time. The device belongs to the shared device. */
+ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevice **out,
+                                   ImgstatError *err);
+
+/* Counts images of zeros as pages like that one are counted: nothing is loaded or allocated later,
+ * while the device is at work. page: NULL: only what decodes is loaded. */
+ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, unsigned parts,
+                                 ImgstatError *err);
+
+/* Closes the device. Accepts NULL. */
+void shared_device_destroy(SharedDevice *shared);
+
+typedef struct PageBatch PageBatch;
+
+enum { BATCH_PAGES = 96 }; /* most pages of a batch */
+
+/* bytes: of device memory, for compressed bytes, filtered rows and pixels. */
+ImgstatResult page_batch_create(SharedDevice *shared, size_t bytes, PageBatch **out,
+                                ImgstatError *err);
+void page_batch_destroy(PageBatch *batch); /* accepts NULL */
+
+/* Empties a batch, and begins to fill it. Until page_batch_send it holds staging memory. */
+void page_batch_begin(PageBatch *batch);
+
+typedef enum PageAdded {
+    PAGE_ADDED,
+    PAGE_FULL,   /* there is no room beside the others */
+    PAGE_REFUSED /* the processor decodes it */
+} PageAdded;
+
+/* Adds the page that is selected. Fails only if the device does. */
+ImgstatResult page_batch_add(PageBatch *batch, Decoder *decoder, PageAdded *added,
+                             ImgstatError *err);
+
+/* Ends the filling, and has the pages decoded. */
+ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err);
+
+/* Waits for that, on the thread that has sent them, and counts the pages, of which there are some.
+ */
+ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *err);
+
+/* Makes the finalized record of the page that was added as number i. *out becomes NULL if the
+ * processor must decode it: the device doubts it, or `page` has another shape. */
+ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatPage *page,
+                                BufferCache *cache, Record **out, ImgstatError *err);
+
+#endif
