@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* helper_lanes.c: which decoder takes which tile. */
 #include "helper_lanes.h"
 
 #include "codec/inflate_lanes.h"
