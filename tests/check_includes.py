@@ -21,7 +21,7 @@ BELOW = {
     "device": "base record transfer",
     "cpu": "base record transfer device",
     "measure": "base record transfer device codec",
-    "transform": "base record transfer device codec measure encode",
+    "transform": "base record transfer device codec measure encode decode",
     "batch": "base record transfer device codec measure transform encode decode",
     "decode": "base record transfer device codec",
     "encode": "base record transfer device codec png",

@@ -191,28 +191,38 @@ static ImgstatResult further_read(Device *device, const PixelSource *source, Pix
                                   const ReadRequest *request, ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    return cpu_device_ops.read(device, source, view, request, err);
+    for (size_t i = 0; i < source->n; i++) {
+        const ImagePro image = on_host(&source->images[i]);
+        const PixelSource one = pixels_of(&image);
+        IMGSTAT_TRY(cpu_device_ops.read(device, &one, view, request, err));
+    }
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                            int16_t alpha, ImagePro *to, ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    return cpu_device_ops.apply(device, transfer, from, alpha, to, err);
+    const ImagePro image = on_host(from);
+    ImagePro mapped = on_host(to);
+    return cpu_device_ops.apply(device, transfer, &image, alpha, &mapped, err);
 }
 
 static ImgstatResult clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                                 ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    return cpu_device_ops.clahe_read(device, page, band, err);
+    const ImagePro image = on_host(band);
+    return cpu_device_ops.clahe_read(device, page, &image, err);
 }
 
 static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    return cpu_device_ops.clahe_apply(device, page, from, to, err);
+    const ImagePro image = on_host(from);
+    ImagePro mapped = on_host(to);
+    return cpu_device_ops.clahe_apply(device, page, &image, &mapped, err);
 }
 
 /* ---- Decoding ---- */

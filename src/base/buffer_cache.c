@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,16 +121,16 @@ static Header *remove_best(BufferCache *cache, size_t bytes, Header **outgrown)
 
 static Header *make(BufferCache *owner, size_t bytes)
 {
-    const size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (rounded < bytes || rounded + sizeof(Header) < rounded)
+    const size_t align = bytes < LARGE ? ALIGN : HUGE_PAGE;
+    if (bytes > SIZE_MAX - sizeof(Header) - align)
         return NULL;
-    const size_t total = sizeof(Header) + rounded;
-    Header *const buffer = aligned_alloc(total < LARGE ? ALIGN : HUGE_PAGE, total);
+    const size_t total = (sizeof(Header) + bytes + align - 1) / align * align;
+    Header *const buffer = aligned_alloc(align, total);
     if (!buffer)
         return NULL;
-    if (total >= LARGE)
-        (void)madvise(buffer, total / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* or not: no harm */
-    *buffer = (Header){.owner = owner, .bytes = rounded};
+    if (align == HUGE_PAGE)
+        (void)madvise(buffer, total, MADV_HUGEPAGE); /* or not: no harm */
+    *buffer = (Header){.owner = owner, .bytes = total - sizeof(Header)};
     return buffer;
 }
 

@@ -96,7 +96,10 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     if (res == IMGSTAT_OK)
         res = jobs_check_scale(&jobs, err);
     if (res == IMGSTAT_OK)
-        res = jobs_open_worker(&jobs, &worker, err);
+        res = jobs_begin_feeding(&jobs, err);
+    if (res == IMGSTAT_OK)
+        res = jobs.feeding ? jobs_open_fed(&jobs, &worker, true, err)
+                           : jobs_open_worker(&jobs, &worker, err);
     device_list_report(&jobs.devices);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
@@ -123,6 +126,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     transfer_destroy(jobs.made);
     reference_destroy(reference);
     worker_close(&worker);
+    feeding_destroy(jobs.feeding);
     jobs_forget_failed(&jobs);
     pthread_mutex_destroy(&jobs.lock);
     device_list_release(&jobs.devices);

@@ -5,8 +5,8 @@
 
 #include "batch/job.h"
 #include "batch/seats.h"
-#include "measure/measure.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +24,11 @@ static const size_t batch_bytes_most = (size_t)2 << 30, memory_share = 2;
 enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
 
 struct Feeding {
-    MeasureRun *run;
-    Ring *ring;
+    FedJobs jobs;
+    Ring *own_ring, **ring; /* where the batch has its ring */
     Seats seats;
-    bool always;      /* IMGSTAT_DECODE=threads: the device decodes all that it can */
-    ImgstatPage like; /* of a sample */
-    unsigned parts;
+    bool always;         /* IMGSTAT_DECODE=threads: the device decodes all that it can */
+    ImgstatPage like;    /* of a sample */
     atomic_uint workers; /* that were opened; the first of them feed */
     pthread_t opener;
     bool started;
@@ -56,26 +55,13 @@ typedef struct Sampled {
     bool threads;
 } Sampled;
 
-static void note_unusual(void *context, const char *sentence)
-{
-    (void)sentence;
-    *(bool *)context = true;
-}
-
-/* Opens a file whose only page is measured, and selects that page. False: it is no such file, or
- * there is anything to say about it: its worker will. */
-static bool open_page(const MeasureRun *run, const ImgstatJob *job, ImgstatFile **file)
+/* Opens a file whose only page a device may decode. */
+static bool open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
 {
     bool unusual = false;
-    ImgstatPage page;
-    ImgstatOpen open = run->batch->open;
-    open.warn = note_unusual;
-    open.warn_context = &unusual;
     *file = NULL;
-    return job_is_readable_again(job) && job_open(job, &open, NULL, file, NULL) == IMGSTAT_OK &&
-           imgstat_file_pages(*file) == 1 &&
-           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK && (*file)->n_chosen == 1 &&
-           imgstat_file_page(*file, 0, &page, NULL) == IMGSTAT_OK && !unusual;
+    return jobs->open(jobs->context, job, &unusual, file) && !unusual &&
+           imgstat_file_pages(*file) == 1 && feeding_decodes((*file)->decoder);
 }
 
 bool feeding_decodes(const Decoder *decoder)
@@ -89,12 +75,11 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes)
     return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
 }
 
-static void sample_job(const MeasureRun *run, const ImgstatJob *job, Sampled *sum,
-                       ImgstatPage *like)
+static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
 {
     ImgstatFile *file;
     sum->files++;
-    if (open_page(run, job, &file) && feeding_decodes(file->decoder)) {
+    if (open_page(jobs, job, &file)) {
         const ImgstatPage *const page = &file->decoder->page;
         sum->decodable++;
         sum->bytes += (uint64_t)page->width * page->height * page->channels *
@@ -106,21 +91,17 @@ static void sample_job(const MeasureRun *run, const ImgstatJob *job, Sampled *su
 }
 
 /* Whether a device is of use for the batch. */
-static bool is_worthwhile(const MeasureRun *run, bool *always, ImgstatPage *like, double *each)
+static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, double *each)
 {
-    const ImgstatMeasureBatch *const batch = run->batch;
-    const size_t n = atomic_load(&run->jobs->n);
-    const bool more = run->jobs->stream && !run->jobs->ended; /* nobody knows how many */
-    const size_t looked_at = n < SAMPLES ? n : SAMPLES;
+    const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
     Sampled sum = {0};
-    if (device_list_is_cpu(&run->devices) || run->devices.n > 1 || batch->open.salvage ||
-        batch->levels || (batch->how && batch->how->region.width > 0))
+    if (device_list_is_cpu(jobs->devices) || jobs->devices->n > 1)
         return false;
     for (size_t i = 0; i < looked_at; i++)
-        sample_job(run, job_queue_at(run->jobs, i * n / looked_at), &sum, like);
+        sample_job(jobs, i * jobs->n / looked_at, &sum, like);
     if (sum.decodable == 0)
         return false;
-    const double stands_for = more ? LEAST_BYTES : (double)n / (double)looked_at;
+    const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
     *always = sum.threads;
     *each = (double)sum.bytes / sum.decodable;
     return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
@@ -133,10 +114,10 @@ static bool is_worthwhile(const MeasureRun *run, bool *always, ImgstatPage *like
 /* Opens the device and prepares it. *shared stays NULL if the processor takes its place. */
 static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError *err)
 {
-    MeasureRun *const run = f->run;
+    const FedJobs *const jobs = &f->jobs;
     const char *name;
     ImgstatDevice *device;
-    IMGSTAT_TRY(device_list_open(&run->devices, 1, &name, &device, err));
+    IMGSTAT_TRY(device_list_open(jobs->devices, 1, &name, &device, err));
     if (device->ops->fetches) {
         imgstat_device_close(device);
         return IMGSTAT_OK;
@@ -146,12 +127,12 @@ static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError
     imgstat_device_describe(device, &info);
     const uint64_t bytes = info.memory_bytes / memory_share / FEEDERS;
     f->batch_bytes = bytes < batch_bytes_most ? (size_t)bytes : batch_bytes_most;
-    ImgstatResult res = shared_device_create(device, run->share.workers, shared, err);
+    ImgstatResult res = shared_device_create(device, jobs->share.workers, true, shared, err);
     if (res != IMGSTAT_OK) {
         imgstat_device_close(device);
         return res;
     }
-    return shared_device_warm(*shared, &f->like, f->parts, err);
+    return shared_device_warm(*shared, &f->like, jobs->parts, err);
 }
 
 static void *opener_main(void *context)
@@ -160,13 +141,13 @@ static void *opener_main(void *context)
     SharedDevice *shared = NULL;
     ImgstatError error = {0};
     const bool seated =
-        f->run->share.workers > 1; /* among busy threads opening takes twice as long */
+        f->jobs.share.workers > 1; /* among busy threads opening takes twice as long */
     if (seated)
         seat_acquire(&f->seats, true);
     ImgstatResult res = open_shared(f, &shared, &error);
     if (seated)
         seat_release(&f->seats);
-    if (res != IMGSTAT_OK && shared && device_list_fail(&f->run->devices, f->name, res, &error))
+    if (res != IMGSTAT_OK && shared && device_list_fail(f->jobs.devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
     pthread_mutex_lock(&f->lock);
     f->opened = true;
@@ -186,24 +167,23 @@ static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
              strchr(name, ':') ? "" : ":0");
 }
 
-ImgstatResult feeding_create(MeasureRun *run, Feeding **out, ImgstatError *err)
+ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
     double each;
     ImgstatPage like;
     *out = NULL;
-    if (!is_worthwhile(run, &always, &like, &each))
+    if (!is_worthwhile(jobs, &always, &like, &each))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
         return error_memory(err, sizeof *f, "a batch");
-    f->run = run;
+    f->jobs = *jobs;
     f->always = always;
     f->like = like;
-    f->parts = measure_parts(run->batch->how);
     f->latency = each / 45e6;
-    show_name(run->devices.device[0].name, f->shown);
-    seats_init(&f->seats, run->share.workers);
+    show_name(jobs->devices->device[0].name, f->shown);
+    seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->started = pthread_create(&f->opener, NULL, opener_main, f) == 0;
@@ -249,50 +229,43 @@ static bool has_device(Feeding *f)
 /* ---- Workers ----------------------------------------------------------------------------------
  */
 
-ImgstatResult feeding_open_first(Feeding *f, MeasureWorker *worker, ImgstatError *err)
+const char *feeding_device_name(const Feeding *f)
 {
-    worker->name = "cpu";
-    worker->feeds = f->always;
-    snprintf(worker->info.name, sizeof worker->info.name, "%s", f->shown);
-    return imgstat_device_open("cpu", f->run->share.threads, &worker->device, err);
+    return f->shown;
 }
 
-void feeding_open_worker(Feeding *f, MeasureWorker *worker)
+void feeding_open_worker(Feeding *f, Feeder *feeder, bool first)
 {
-    /* A device that could not be opened is missing when a job needs it, which reports why. */
-    (void)(feeding_open_first(f, worker, NULL) == IMGSTAT_OK);
-    worker->feeds = f->always || atomic_fetch_add(&f->workers, 1) < FEEDERS;
-    if (worker->feeds)
+    feeder->feeds = f->always || (!first && atomic_fetch_add(&f->workers, 1) < FEEDERS);
+    if (feeder->feeds && !first)
         (void)(feeding_opened(f, NULL) == IMGSTAT_OK);
 }
 
-void feeding_close_worker(Feeding *f, MeasureWorker *worker)
+bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
 {
-    if (f)
-        page_batch_destroy(worker->pages);
-    worker->pages = NULL;
-}
-
-bool feeding_takes(Feeding *f, const MeasureWorker *worker, size_t left)
-{
-    if (!worker->feeds || f->always)
+    if (!feeder->feeds || f->always)
         return true;
     pthread_mutex_lock(&f->lock);
     /* What the others will have done by the time that one more batch is done stays theirs. */
     const double rate =
-        f->alone_jobs ? (double)f->alone_jobs * f->run->share.workers / f->alone_seconds : 0;
+        f->alone_jobs ? (double)f->alone_jobs * f->jobs.share.workers / f->alone_seconds : 0;
     const bool takes = f->shared && !f->lost && (double)left > rate * f->latency;
     pthread_mutex_unlock(&f->lock);
     return takes;
 }
 
-static void work_alone(Feeding *f, MeasureWorker *worker, size_t job, Outcome *outcome)
+static void work_alone(Feeding *f, const Feeder *feeder, void *worker, size_t job, void *outcome)
 {
-    seat_acquire(&f->seats, worker->feeds);
-    measure_work(f->run, worker, job, NULL, outcome);
+    if (f->jobs.idle && !seat_try(&f->seats, feeder->feeds)) {
+        f->jobs.idle(f->jobs.context, worker);
+        seat_acquire(&f->seats, feeder->feeds);
+    } else if (!f->jobs.idle) {
+        seat_acquire(&f->seats, feeder->feeds);
+    }
+    const double seconds = f->jobs.work(f->jobs.context, worker, job, NULL, outcome);
     seat_release(&f->seats);
     pthread_mutex_lock(&f->lock);
-    f->alone_seconds += outcome->seconds;
+    f->alone_seconds += seconds;
     f->alone_jobs++;
     pthread_mutex_unlock(&f->lock);
 }
@@ -303,9 +276,10 @@ static void work_alone(Feeding *f, MeasureWorker *worker, size_t job, Outcome *o
 /* A worker's jobs. */
 typedef struct Fed {
     Feeding *feeding;
-    MeasureWorker *worker;
-    size_t first; /* whose outcome goes to its caller, */
-    Outcome *outcome;
+    Feeder *feeder;
+    void *worker;
+    size_t first;            /* whose outcome goes to its caller, */
+    void *outcome, *other;   /* and room for that of another */
     size_t job[BATCH_PAGES]; /* n of them are in the batch */
     size_t n;
     size_t next;  /* waits for the next batch, */
@@ -313,28 +287,27 @@ typedef struct Fed {
 } Fed;
 
 /* Does a job, and hands over what became of it. why: NULL, or the device's failure. */
-static void finish(Fed *fed, size_t job, const CountedPage *counted, const ImgstatError *why)
+static void finish(Fed *fed, size_t job, const FedPage *page, const ImgstatError *why)
 {
     Feeding *const f = fed->feeding;
-    Outcome outcome = {0};
+    void *const outcome = job == fed->first ? fed->outcome : fed->other;
+    if (job != fed->first)
+        memset(outcome, 0, f->jobs.outcome_bytes);
     if (why)
-        measure_fail(f->run, fed->worker, job, why, &outcome);
+        f->jobs.fail(f->jobs.context, fed->worker, job, why, outcome);
     else
-        measure_work(f->run, fed->worker, job, counted, &outcome);
-    if (job == fed->first)
-        *fed->outcome = outcome;
-    else
-        in_order_done(f->ring, job, &outcome);
+        (void)f->jobs.work(f->jobs.context, fed->worker, job, page, outcome);
+    if (job != fed->first)
+        in_order_done(*f->ring, job, outcome);
 }
 
 static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatError *err)
 {
-    const MeasureRun *const run = fed->feeding->run;
     ImgstatFile *file;
     ImgstatResult res = IMGSTAT_OK;
     *added = PAGE_REFUSED;
-    if (open_page(run, job_queue_at(run->jobs, job), &file))
-        res = page_batch_add(fed->worker->pages, file->decoder, added, err);
+    if (open_page(&fed->feeding->jobs, job, &file))
+        res = page_batch_add(fed->feeder->pages, file->decoder, added, err);
     imgstat_file_close(file);
     return res;
 }
@@ -343,7 +316,7 @@ static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatErro
 static ImgstatResult fill(Fed *fed, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
-    page_batch_begin(fed->worker->pages);
+    page_batch_begin(fed->feeder->pages);
     fed->n = 0;
     do {
         PageAdded added;
@@ -354,7 +327,7 @@ static ImgstatResult fill(Fed *fed, ImgstatError *err)
             fed->job[fed->n++] = fed->next;
         else
             finish(fed, fed->next, NULL, NULL);
-        fed->carried = in_order_more(f->ring, fed->worker, &fed->next);
+        fed->carried = in_order_more(*f->ring, fed->worker, &fed->next);
     } while (fed->carried);
     return IMGSTAT_OK;
 }
@@ -364,10 +337,10 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
 {
     Feeding *const f = fed->feeding;
     const bool memory = res == IMGSTAT_ERR_MEMORY; /* others may have enough */
-    const bool again = memory || device_list_fail(&f->run->devices, f->name, res, why);
-    page_batch_destroy(fed->worker->pages);
-    fed->worker->pages = NULL;
-    fed->worker->feeds = !memory;
+    const bool again = memory || device_list_fail(f->jobs.devices, f->name, res, why);
+    page_batch_destroy(fed->feeder->pages);
+    fed->feeder->pages = NULL;
+    fed->feeder->feeds = !memory;
     pthread_mutex_lock(&f->lock);
     f->lost = f->lost || !memory;
     pthread_mutex_unlock(&f->lock);
@@ -384,23 +357,26 @@ static void feed(Fed *fed)
     Feeding *const f = fed->feeding;
     ImgstatError error = {0};
     ImgstatResult res = fill(fed, &error);
-    const double start = measure_now();
+    const double start = job_clock();
     if (res == IMGSTAT_OK)
-        res = page_batch_send(fed->worker->pages, &error);
+        res = page_batch_send(fed->feeder->pages, &error);
     if (res == IMGSTAT_OK && fed->n > 0) {
+        if (f->jobs.idle)
+            f->jobs.idle(f->jobs.context, fed->worker);
         seat_release(&f->seats);
-        res = page_batch_count(fed->worker->pages, f->parts, &error);
+        res = f->jobs.counts ? page_batch_count(fed->feeder->pages, f->jobs.parts, &error)
+                             : page_batch_wait(fed->feeder->pages, &error);
         seat_acquire(&f->seats, true);
     }
-    const double seconds = measure_now() - start;
+    const double seconds = job_clock() - start;
     if (res != IMGSTAT_OK) {
         finish_failed(fed, res, &error);
         return;
     }
     for (size_t i = 0; i < fed->n; i++) {
-        const CountedPage counted = {
-            .batch = fed->worker->pages, .number = i, .seconds = seconds / (double)fed->n};
-        finish(fed, fed->job[i], &counted, NULL);
+        const FedPage page = {
+            .batch = fed->feeder->pages, .number = i, .seconds = seconds / (double)fed->n};
+        finish(fed, fed->job[i], fed->feeder->pages ? &page : NULL, NULL);
     }
     pthread_mutex_lock(&f->lock);
     if (fed->n > 0)
@@ -408,32 +384,52 @@ static void feed(Fed *fed)
     pthread_mutex_unlock(&f->lock);
 }
 
-void feeding_work(Feeding *f, MeasureWorker *worker, size_t job, Outcome *outcome)
+/* Feeds until the worker takes no more jobs. A seat is held. */
+static void feed_all(Fed *fed)
 {
-    ImgstatError error;
-    if (!worker->feeds || feeding_opened(f, NULL) != IMGSTAT_OK || !has_device(f)) {
-        work_alone(f, worker, job, outcome);
-        return;
-    }
-    Fed fed = {.feeding = f, .worker = worker, .first = job, .outcome = outcome, .next = job};
-    seat_acquire(&f->seats, true);
-    fed.carried = true;
+    Feeding *const f = fed->feeding;
+    Feeder *const feeder = fed->feeder;
+    ImgstatError error = {0};
     ImgstatResult res = IMGSTAT_OK;
-    if (!worker->pages)
-        res = page_batch_create(f->shared, f->batch_bytes, &worker->pages, &error);
+    if (!feeder->shared)
+        feeder->shared = f->shared;
+    if (!feeder->pages)
+        res = page_batch_create(feeder->shared, f->batch_bytes, &feeder->pages, &error);
     if (res != IMGSTAT_OK)
-        finish_failed(&fed, res, &error);
-    while (fed.carried && worker->feeds && has_device(f))
-        feed(&fed);
-    if (fed.carried)
-        finish(&fed, fed.next, NULL, NULL);
-    seat_release(&f->seats);
+        finish_failed(fed, res, &error);
+    while (fed->carried && feeder->feeds && feeder->pages && has_device(f))
+        feed(fed);
+    if (fed->carried)
+        finish(fed, fed->next, NULL, NULL);
+}
+
+void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *outcome)
+{
+    void *const other = feeder->feeds ? malloc(f->jobs.outcome_bytes) : NULL;
+    if (!other || feeding_opened(f, NULL) != IMGSTAT_OK || !has_device(f) ||
+        (f->jobs.alone && !feeder->shared)) {
+        work_alone(f, feeder, worker, job, outcome);
+    } else {
+        Fed fed = {.feeding = f,
+                   .feeder = feeder,
+                   .worker = worker,
+                   .first = job,
+                   .outcome = outcome,
+                   .other = other,
+                   .next = job,
+                   .carried = true};
+        seat_acquire(&f->seats, true);
+        feed_all(&fed);
+        seat_release(&f->seats);
+    }
+    free(other);
 }
 
 void feeding_order(Feeding *f, InOrder *order, size_t ahead)
 {
     const unsigned feeders = order->n < FEEDERS ? (unsigned)order->n : FEEDERS;
-    order->workers = f->always ? feeders : f->run->share.workers + feeders;
-    order->ring = &f->ring;
+    order->workers = f->always ? feeders : f->jobs.share.workers + feeders;
+    f->ring = order->ring ? order->ring : &f->own_ring;
+    order->ring = f->ring;
     order->ahead = ahead;
 }

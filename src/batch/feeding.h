@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* feeding.h: some workers bring compressed files to a device, which decodes and counts many at a
- * time. The others decode files on the processor meanwhile, and before the device is open. All take
- * jobs from one queue, and use no more threads at a time than a batch without a device. */
+/* feeding.h: some workers bring compressed files to a device, which decodes many at a time. The
+ * others decode files on the processor meanwhile, and before the device is open. All take jobs from
+ * one queue, and use no more threads at a time than a batch without a device. */
 #ifndef IMGSTAT_BATCH_FEEDING_H
 #define IMGSTAT_BATCH_FEEDING_H
 
-#include "batch/measure_job.h"
+#include "batch/device_list.h"
+#include "batch/in_order.h"
+#include "decode/page_batch.h"
 
 typedef struct Feeding Feeding;
+
+/* A batch that has its files decoded by a device. */
+typedef struct FedJobs {
+    void *context;
+    DeviceList *devices;
+    ThreadShare share;
+    size_t n;  /* jobs, as far as is known, */
+    bool more; /* and there may be others */
+    size_t outcome_bytes;
+    bool alone;     /* every feeder has a device of its own, which also does what follows */
+    bool counts;    /* the device counts the pages as well, */
+    unsigned parts; /* into records with these parts */
+    /* Opens the file of a job for reading it once more later, and selects its first page. False: it
+     * cannot be read, or only once. A file that gives a warning sets *unusual. */
+    bool (*open)(void *context, size_t job, bool *unusual, ImgstatFile **file);
+    /* Does a job. page: NULL, or its only page. Returns the seconds that it took. */
+    double (*work)(void *context, void *worker, size_t job, const FedPage *page, void *outcome);
+    /* NULL, or called before a worker waits for others. */
+    void (*idle)(void *context, void *worker);
+    /* Reports a job whose device has failed. */
+    void (*fail)(void *context, void *worker, size_t job, const ImgstatError *why, void *outcome);
+} FedJobs;
 
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
 bool feeding_decodes(const Decoder *decoder);
@@ -17,31 +41,27 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes);
 
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as
  * a device decodes, or the batch has several devices or none: then workers open devices. */
-ImgstatResult feeding_create(MeasureRun *run, Feeding **out, ImgstatError *err);
+ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err);
 
 /* Closes the device. Accepts NULL. */
 void feeding_destroy(Feeding *feeding);
 
-/* Completes the description of a batch, whose `open`, `takes`, `ring` and sizes are the feeding's.
- */
+/* Completes the description of a batch: its workers, its ring, and how many outcomes may wait. */
 void feeding_order(Feeding *feeding, InOrder *order, size_t ahead);
 
-/* Opens the first worker. */
-ImgstatResult feeding_open_first(Feeding *feeding, MeasureWorker *worker, ImgstatError *err);
-
-/* Opens the worker of any other thread. */
-void feeding_open_worker(Feeding *feeding, MeasureWorker *worker);
-
-/* Releases what a worker has of the device. feeding: NULL: it has none. */
-void feeding_close_worker(Feeding *feeding, MeasureWorker *worker);
+/* Decides whether a worker feeds. first: that of the first thread. Others wait for the device. */
+void feeding_open_worker(Feeding *feeding, Feeder *feeder, bool first);
 
 /* Whether a worker takes one of so many jobs that are left. */
-bool feeding_takes(Feeding *feeding, const MeasureWorker *worker, size_t left);
+bool feeding_takes(Feeding *feeding, const Feeder *feeder, size_t left);
 
 /* Does a job; a worker that feeds takes more jobs, and does them as well. */
-void feeding_work(Feeding *feeding, MeasureWorker *worker, size_t job, Outcome *outcome);
+void feeding_work(Feeding *feeding, Feeder *feeder, void *worker, size_t job, void *outcome);
 
 /* Waits until the device has been opened. Fails if it could not be, and nothing takes its place. */
 ImgstatResult feeding_opened(Feeding *feeding, ImgstatError *err);
+
+/* The name of the device, as it describes itself. */
+const char *feeding_device_name(const Feeding *feeding);
 
 #endif

@@ -8,6 +8,15 @@
 #include "codec/prefetch.h"
 
 #include <string.h>
+#include <time.h>
+
+/* Seconds of a clock that only goes forward. */
+static inline double job_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Whether the pointers of a job are those that it needs. */
 static inline bool job_is_complete(const ImgstatJob *job, bool writes)

@@ -2,8 +2,11 @@
 /* measure_batch.c: many files are measured, each by one of several workers. */
 #include "batch/measure_batch.h"
 
-#include "batch/feeding.h"
 #include "batch/job.h"
+#include "batch/measure_job.h"
+#include "measure/measure.h"
+
+#include <stdio.h>
 
 /* A GPU takes about 0.3 s to open; meanwhile the disk reads so much, of no more files than that is
  * worth while for. */
@@ -25,30 +28,98 @@ static void close_worker(void *context, void *own)
 {
     Run *const run = context;
     MeasureWorker *const worker = own;
-    feeding_close_worker(run->feeding, worker);
+    feeder_release(&worker->feeder);
     measure_close_worker(&run->measure, worker);
 }
 
 static void work(void *context, void *own, size_t job, void *result)
 {
     Run *const run = context;
+    MeasureWorker *const worker = own;
     if (run->feeding)
-        feeding_work(run->feeding, own, job, result);
+        feeding_work(run->feeding, &worker->feeder, worker, job, result);
     else
-        measure_work(&run->measure, own, job, NULL, result);
+        measure_work(&run->measure, worker, job, NULL, result);
 }
 
+/* ---- Where a device decodes ---- */
+
+static ImgstatResult open_alone(Run *run, MeasureWorker *worker, ImgstatError *err)
+{
+    worker->name = "cpu";
+    snprintf(worker->info.name, sizeof worker->info.name, "%s", feeding_device_name(run->feeding));
+    return imgstat_device_open(worker->name, run->measure.share.threads, &worker->device, err);
+}
+
+/* A device that could not be opened is missing when a job needs it, which reports why. */
 static void open_worker(void *context, void *own)
 {
     Run *const run = context;
-    feeding_open_worker(run->feeding, own);
+    MeasureWorker *const worker = own;
+    (void)(open_alone(run, worker, NULL) == IMGSTAT_OK);
+    feeding_open_worker(run->feeding, &worker->feeder, false);
 }
 
 static bool takes(void *context, void *own, size_t left)
 {
-    Run *const run = context;
-    return feeding_takes(run->feeding, own, left);
+    const Run *const run = context;
+    return feeding_takes(run->feeding, &((MeasureWorker *)own)->feeder, left);
 }
+
+static void note_unusual(void *context, const char *sentence)
+{
+    (void)sentence;
+    *(bool *)context = true;
+}
+
+static bool open_fed(void *context, size_t job, bool *unusual, ImgstatFile **file)
+{
+    const MeasureRun *const run = &((Run *)context)->measure;
+    const ImgstatJob *const what = job_queue_at(run->jobs, job);
+    ImgstatOpen open = run->batch->open;
+    open.warn = note_unusual;
+    open.warn_context = unusual;
+    return job_is_readable_again(what) && job_open(what, &open, NULL, file, NULL) == IMGSTAT_OK &&
+           file_choose(*file, what->pages, 0, NULL) == IMGSTAT_OK &&
+           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+}
+
+static double work_fed(void *context, void *worker, size_t job, const FedPage *page, void *result)
+{
+    Run *const run = context;
+    Outcome *const outcome = result;
+    measure_work(&run->measure, worker, job, page, outcome);
+    return outcome->seconds;
+}
+
+static void fail_fed(void *context, void *worker, size_t job, const ImgstatError *why,
+                     void *outcome)
+{
+    measure_fail(&((Run *)context)->measure, worker, job, why, outcome);
+}
+
+/* Begins to open a device that decodes, if that is worthwhile. */
+static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
+{
+    MeasureRun *const measure = &run->measure;
+    const ImgstatMeasureBatch *const batch = measure->batch;
+    const FedJobs jobs = {.context = run,
+                          .devices = &measure->devices,
+                          .share = measure->share,
+                          .n = atomic_load(&measure->jobs->n),
+                          .more = measure->jobs->stream && !measure->jobs->ended,
+                          .outcome_bytes = sizeof(Outcome),
+                          .counts = true,
+                          .parts = measure_parts(batch->how),
+                          .open = open_fed,
+                          .work = work_fed,
+                          .fail = fail_fed};
+    if (batch->open.salvage || batch->levels || (batch->how && batch->how->region.width > 0))
+        return IMGSTAT_OK;
+    return feeding_create(&jobs, &run->feeding, err);
+}
+
+/* ---- In order ---- */
 
 static bool begin_job(void *context, size_t job)
 {
@@ -127,13 +198,14 @@ static ImgstatResult open_reading_ahead(MeasureRun *run, MeasureWorker *worker, 
 static ImgstatResult begin(Run *run, InOrder *order, MeasureWorker *first, ImgstatError *err)
 {
     *first = (MeasureWorker){0};
-    IMGSTAT_TRY(feeding_create(&run->measure, &run->feeding, err));
+    IMGSTAT_TRY(begin_feeding(run, err));
     if (!run->feeding)
         return open_reading_ahead(&run->measure, first, err);
     order->open = open_worker;
     order->takes = takes;
     feeding_order(run->feeding, order, FED_AHEAD);
-    return feeding_open_first(run->feeding, first, err);
+    feeding_open_worker(run->feeding, &first->feeder, true);
+    return open_alone(run, first, err);
 }
 
 ThreadShare measure_share(size_t n, unsigned threads)

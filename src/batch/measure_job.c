@@ -15,7 +15,7 @@ typedef struct Measuring {
     MeasureWorker *worker;
     size_t job;
     const ImgstatJob *what;
-    const CountedPage *counted;
+    const FedPage *counted;
     ImgstatFile *file;
     Outcome *outcome;
     bool again;    /* another device is to do all of it again */
@@ -29,13 +29,6 @@ typedef struct Held {
     uint32_t number;
     ImgstatError error;
 } Held;
-
-double measure_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* What is missing in the data set would be missing in silence: the batch ends. */
 static void check_part(MeasureRun *run, ImgstatResult result, const ImgstatError *error)
@@ -151,7 +144,7 @@ static bool measure_group(Measuring *m, ImgstatGrouping by, const uint32_t *numb
     ImgstatRecord *record = NULL;
     ImgstatError error = {0};
     bool go_on = false;
-    const double start = measure_now();
+    const double start = job_clock();
     Record *counted = NULL;
     ImgstatResult res = describe(m->file, numbers, n, &page, &error);
     if (res == IMGSTAT_OK && m->counted && pages == 1)
@@ -174,7 +167,7 @@ static bool measure_group(Measuring *m, ImgstatGrouping by, const uint32_t *numb
                                           .n_pages = n,
                                           .record = record,
                                           .device = m->worker->info.name,
-                                          .seconds = measure_now() - start +
+                                          .seconds = job_clock() - start +
                                                      (m->counted ? m->counted->seconds : 0)};
         m->good++;
         go_on = !batch->page || batch->page(batch->context, &measured);
@@ -226,8 +219,8 @@ static void on_warning(void *context, const char *sentence)
 }
 
 /* Measures the pages of a job. False: the device failed, and another is to do all of it again. */
-static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job,
-                        const CountedPage *counted, Outcome *outcome)
+static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPage *counted,
+                        Outcome *outcome)
 {
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
     Measuring m = {.run = run,
@@ -321,10 +314,10 @@ void measure_fail(MeasureRun *run, MeasureWorker *worker, size_t job, const Imgs
     end_part(run, worker, what);
 }
 
-void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const CountedPage *counted,
+void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPage *counted,
                   Outcome *outcome)
 {
-    const double start = measure_now();
+    const double start = job_clock();
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
     /* what is taken when this one is done, about */
     const ImgstatJob *const next = job_queue_at(run->jobs, job + run->share.workers);
@@ -343,5 +336,5 @@ void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const Coun
             run->batch->restarted(run->batch->context, job);
     }
     end_part(run, worker, what);
-    outcome->seconds = measure_now() - start;
+    outcome->seconds = job_clock() - start;
 }

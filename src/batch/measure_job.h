@@ -5,10 +5,9 @@
 #define IMGSTAT_BATCH_MEASURE_JOB_H
 
 #include "batch/dataset_part.h"
-#include "batch/device_list.h"
+#include "batch/feeding.h"
 #include "batch/in_order.h"
 #include "batch/job_queue.h"
-#include "decode/page_batch.h"
 
 #include <stdatomic.h>
 
@@ -30,8 +29,7 @@ typedef struct MeasureWorker {
     const char *name;      /* that it was opened by */
     ImgstatDeviceInfo info;
     DatasetPart part;
-    bool feeds;       /* a SharedDevice (batch/feeding.h); `device` is the CPU then */
-    PageBatch *pages; /* feeds: its batch, once it has one */
+    Feeder feeder; /* where a device decodes: `device` is the CPU then */
 } MeasureWorker;
 
 /* What became of a job. */
@@ -41,21 +39,13 @@ typedef struct Outcome {
     double seconds;
 } Outcome;
 
-/* The only page of a file, if a device has counted it. */
-typedef struct CountedPage {
-    const PageBatch *batch;
-    size_t number;  /* in the batch */
-    double seconds; /* its share of the time that the batch took */
-} CountedPage;
-
-double measure_now(void);
-
 /* Opens the next device of the batch for a worker. err is not NULL. */
 ImgstatResult measure_open_worker(MeasureRun *run, MeasureWorker *worker, ImgstatError *err);
 void measure_close_worker(MeasureRun *run, MeasureWorker *worker);
 
-/* Measures the pages of a job. counted: NULL, or what is used in place of a first read. */
-void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const CountedPage *counted,
+/* Measures the pages of a job. counted: NULL, or what is used in place of a first read of the only
+ * page. */
+void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPage *counted,
                   Outcome *outcome);
 
 /* Reports that a job has failed. */

@@ -7,7 +7,6 @@
 #include "transform/group_transfer.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* What became of one job. */
 typedef struct Outcome {
@@ -17,13 +16,6 @@ typedef struct Outcome {
     size_t warnings_bytes;
     MappedPages mapped;
 } Outcome;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 bool jobs_cancelled(void *context)
 {
@@ -286,7 +278,11 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     if (!job_is_readable_again(job)) /* another job may write what this pipe reads */
         jobs_return_memory(jobs, worker);
     ImgstatResult res = jobs_open(jobs, index, keep_warning, outcome, &file, err);
-    if (res == IMGSTAT_OK)
+    const FedPage *const fed = worker->fed;
+    if (res == IMGSTAT_OK && fed &&
+        (file->n_chosen != 1 || !page_batch_image(fed->batch, fed->number, &file->decoder->page)))
+        worker->fed = NULL;
+    if (res == IMGSTAT_OK && !worker->fed) /* else its pixels are on the device */
         res = jobs_reserve_memory(jobs, worker, index, file, err);
     if (res == IMGSTAT_OK)
         res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,
@@ -376,17 +372,17 @@ void jobs_for_each(Jobs *jobs, TransformWorker *worker,
 /* Leaves the worker without a device on failure: its first job reports why. */
 static void open_worker(void *context, void *worker)
 {
+    Jobs *const jobs = context;
     ImgstatError error = {0};
-    if (jobs_open_worker(context, worker, &error) != IMGSTAT_OK)
-        note_unopened(context, &error);
+    if ((jobs->feeding ? jobs_open_fed(jobs, worker, false, &error)
+                       : jobs_open_worker(jobs, worker, &error)) != IMGSTAT_OK)
+        note_unopened(jobs, &error);
 }
 
-static void work(void *context, void *own, size_t index, void *result)
+double jobs_work(Jobs *jobs, TransformWorker *worker, size_t index, void *result)
 {
-    Jobs *const jobs = context;
-    TransformWorker *const worker = own;
     Outcome *const outcome = result;
-    const double start = now();
+    const double start = job_clock();
     outcome->done.job = index;
     if (!worker->device)
         outcome->done.result = jobs_take_unopened(jobs, &outcome->error);
@@ -395,7 +391,36 @@ static void work(void *context, void *own, size_t index, void *result)
     (void)!error_add_file(&outcome->error, outcome->done.result, jobs->job[index].input);
     if (outcome->done.result == IMGSTAT_OK)
         outcome->done.result = run_with_fallback(jobs, worker, index, outcome);
-    outcome->done.seconds = now() - start;
+    outcome->done.seconds = job_clock() - start;
+    return outcome->done.seconds;
+}
+
+void jobs_fail(Jobs *jobs, size_t index, const ImgstatError *why, void *result)
+{
+    Outcome *const outcome = result;
+    outcome->done.job = index;
+    outcome->error = *why;
+    outcome->done.result = error_add_file(&outcome->error, why->code, jobs->job[index].input);
+}
+
+size_t jobs_outcome_bytes(void)
+{
+    return sizeof(Outcome);
+}
+
+static void work(void *context, void *worker, size_t index, void *outcome)
+{
+    Jobs *const jobs = context;
+    if (jobs->feeding)
+        feeding_work(jobs->feeding, &((TransformWorker *)worker)->feeder, worker, index, outcome);
+    else
+        (void)jobs_work(jobs, worker, index, outcome);
+}
+
+static bool takes(void *context, void *worker, size_t left)
+{
+    const Jobs *const jobs = context;
+    return feeding_takes(jobs->feeding, &((TransformWorker *)worker)->feeder, left);
 }
 
 /* The job that is reported next may need the memory. */
@@ -416,6 +441,8 @@ static bool report(void *context, size_t index, void *result)
     Outcome *const outcome = result;
     const ImgstatBatch *const batch = jobs->batch;
     (void)index;
+    if (jobs->feeding && feeding_opened(jobs->feeding, NULL) != IMGSTAT_OK)
+        atomic_store(&jobs->stop, true);
     device_list_report(&jobs->devices);
     for (size_t at = 0; at < outcome->warnings_bytes; at += strlen(outcome->warnings + at) + 1)
         if (batch->open.warn)
@@ -433,20 +460,26 @@ static bool report(void *context, size_t index, void *result)
 
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
-    const InOrder order = {.n = jobs->n,
-                           .workers = jobs->share.workers,
-                           .worker_bytes = sizeof(TransformWorker),
-                           .outcome_bytes = sizeof(Outcome),
-                           .context = jobs,
-                           .open = open_worker,
-                           .work = work,
-                           .wait = before_wait,
-                           .close = close_worker,
-                           .report = report,
-                           .stopped = jobs_cancelled,
-                           .ring = &jobs->ring};
+    InOrder order = {.n = jobs->n,
+                     .workers = jobs->share.workers,
+                     .worker_bytes = sizeof(TransformWorker),
+                     .outcome_bytes = sizeof(Outcome),
+                     .context = jobs,
+                     .open = open_worker,
+                     .work = work,
+                     .wait = before_wait,
+                     .close = close_worker,
+                     .report = report,
+                     .stopped = jobs_cancelled,
+                     .ring = &jobs->ring};
+    if (jobs->feeding) {
+        order.takes = takes;
+        feeding_order(jobs->feeding, &order, jobs->n);
+    }
     const ImgstatResult res = in_order_run(&order, worker, err);
     *worker = (TransformWorker){0};
+    if (res == IMGSTAT_OK && jobs->feeding)
+        IMGSTAT_TRY(feeding_opened(jobs->feeding, err));
     if (res == IMGSTAT_OK && jobs_cancelled(jobs))
         return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
     return res;

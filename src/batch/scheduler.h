@@ -4,6 +4,7 @@
 #define IMGSTAT_BATCH_SCHEDULER_H
 
 #include "batch/device_list.h"
+#include "batch/feeding.h"
 #include "batch/in_order.h"
 #include "batch/shared_groups.h"
 #include "transform/file.h"
@@ -36,6 +37,7 @@ typedef struct Jobs {
     MemoryBudget budget;
     Ring *ring; /* NULL: no worker waits for a report */
     DeviceList devices;
+    Feeding *feeding; /* NULL: the device does not decode */
     atomic_bool stop; /* nothing more is begun */
     bool grouped;     /* a job has a group */
     bool any_only_mapped;
@@ -52,6 +54,21 @@ typedef struct Jobs {
 
 /* Whether the batch is cancelled, or stops. context: Jobs. */
 bool jobs_cancelled(void *context);
+
+/* batch/fed_jobs.c: begins to open a device that decodes, if that is worthwhile. */
+ImgstatResult jobs_begin_feeding(Jobs *jobs, ImgstatError *err);
+
+/* batch/fed_jobs.c: opens a worker of a batch whose device decodes. first: of the first thread. */
+ImgstatResult jobs_open_fed(Jobs *jobs, TransformWorker *out, bool first, ImgstatError *err);
+
+/* Does a job on a worker's device, or the next one if it fails. outcome: of jobs_outcome_bytes, all
+ * zero. Returns the seconds that it took. */
+double jobs_work(Jobs *jobs, TransformWorker *worker, size_t index, void *outcome);
+
+/* Makes an outcome of a device's failure. */
+void jobs_fail(Jobs *jobs, size_t index, const ImgstatError *why, void *outcome);
+
+size_t jobs_outcome_bytes(void);
 
 /* Opens a worker on the next device of the batch. */
 ImgstatResult jobs_open_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err);

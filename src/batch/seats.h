@@ -27,6 +27,16 @@ static inline void seats_release(Seats *seats)
     pthread_mutex_destroy(&seats->lock);
 }
 
+/* Takes a seat if there is one at once. */
+static inline bool seat_try(Seats *seats, bool first)
+{
+    pthread_mutex_lock(&seats->lock);
+    const bool taken = seats->free > 0 && (first || seats->waiting == 0);
+    seats->free -= taken;
+    pthread_mutex_unlock(&seats->lock);
+    return taken;
+}
+
 /* Waits for a seat. first: before all that do not go first. */
 static inline void seat_acquire(Seats *seats, bool first)
 {

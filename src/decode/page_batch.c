@@ -16,7 +16,7 @@ enum {
 };
 
 /* The per-thread default stream (imgstat_async.h): a thread waits for its own batch only. */
-static void *const own_stream = (void *)(uintptr_t)2;
+static void *const thread_stream = (void *)(uintptr_t)2;
 
 /* Pinned memory. */
 typedef struct Staging {
@@ -50,7 +50,7 @@ struct PageBatch {
 
 /* ---- The device ---- */
 
-ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevice **out,
+ImgstatResult shared_device_create(Device *device, unsigned staging, bool owned, SharedDevice **out,
                                    ImgstatError *err)
 {
     SharedDevice *const shared = calloc(1, sizeof *shared);
@@ -59,9 +59,13 @@ ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevic
     if (!shared || !all) {
         free(shared);
         free(all);
+        if (owned)
+            imgstat_device_close(device);
         return error_memory(err, staging * sizeof *all, "a device");
     }
-    *shared = (SharedDevice){.device = device, .staging = all, .n_staging = staging};
+    *shared =
+        (SharedDevice){.device = device, .staging = all, .n_staging = staging, .owned = owned};
+    shared->stream = owned ? thread_stream : device->ops->own_stream(device);
     pthread_mutex_init(&shared->lock, NULL);
     *out = shared;
     return IMGSTAT_OK;
@@ -75,7 +79,8 @@ void shared_device_destroy(SharedDevice *shared)
     for (unsigned i = 0; i < shared->n_staging; i++)
         if (shared->staging[i].memory)
             device->ops->host_release(device, shared->staging[i].memory);
-    imgstat_device_close(device);
+    if (shared->owned)
+        imgstat_device_close(device);
     pthread_mutex_destroy(&shared->lock);
     free(shared->staging);
     free(shared);
@@ -141,8 +146,8 @@ ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, 
 {
     const DecodeWork nothing = {0};
     const DevMem none = {0, 0};
-    IMGSTAT_TRY(
-        shared->device->ops->decode_async(shared->device, own_stream, &nothing, none, none, err));
+    IMGSTAT_TRY(shared->device->ops->decode_async(shared->device, shared->stream, &nothing, none,
+                                                  none, err));
     return page ? warm_measuring(shared, page, parts, err) : IMGSTAT_OK;
 }
 
@@ -355,6 +360,14 @@ static ImgstatResult place_records(PageBatch *batch, size_t *record_at, ImgstatE
     return IMGSTAT_OK;
 }
 
+/* The lock is held. */
+static ImgstatResult read_checks(PageBatch *batch, ImgstatError *err)
+{
+    Device *const device = batch->shared->device;
+    return device->ops->download(device, batch->check, batch->checks_there, 0,
+                                 batch->n * sizeof *batch->check, err);
+}
+
 /* Counts pages that are decoded. The lock is held. */
 static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
 {
@@ -375,8 +388,7 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
     if (res == IMGSTAT_OK)
         res = ops->download(device, batch->counts, counts, 0, bytes, err);
     if (res == IMGSTAT_OK)
-        res = ops->download(device, batch->check, batch->checks_there, 0, n * sizeof *batch->check,
-                            err);
+        res = read_checks(batch, err);
     ops->release(device, &counts);
     return res;
 }
@@ -390,8 +402,18 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
         return res;
     pthread_mutex_lock(&batch->shared->lock);
     const DecodeWork work = {.rows = batch->rows, .n_rows = batch->n};
-    res = device->ops->decode_async(device, own_stream, &work, batch->rows_there,
+    res = device->ops->decode_async(device, batch->shared->stream, &work, batch->rows_there,
                                     batch->checks_there, err);
+    pthread_mutex_unlock(&batch->shared->lock);
+    return res;
+}
+
+ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
+{
+    Device *const device = batch->shared->device;
+    IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
+    pthread_mutex_lock(&batch->shared->lock);
+    const ImgstatResult res = read_checks(batch, err);
     pthread_mutex_unlock(&batch->shared->lock);
     return res;
 }
@@ -400,24 +422,43 @@ ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *e
 {
     Device *const device = batch->shared->device;
     batch->parts = parts;
-    IMGSTAT_TRY(device->ops->wait_async(device, own_stream, err));
+    IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
     pthread_mutex_lock(&batch->shared->lock);
     const ImgstatResult res = count_decoded(batch, err);
     pthread_mutex_unlock(&batch->shared->lock);
     return res;
 }
 
+const ImagePro *page_batch_image(const PageBatch *batch, size_t i, const ImgstatPage *page)
+{
+    const BatchPage *const from = &batch->page[i];
+    return batch->check[i].doubt || !page_has_shape(page, &from->page) ? NULL : &from->image;
+}
+
 ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatPage *page,
                                 BufferCache *cache, Record **out, ImgstatError *err)
 {
-    const BatchPage *const from = &batch->page[i];
-    const ImagePro *const image = &from->image;
+    const ImagePro *const image = page_batch_image(batch, i, page);
     *out = NULL;
-    if (batch->check[i].doubt || !page_has_shape(page, &from->page))
+    if (!image)
         return IMGSTAT_OK;
     IMGSTAT_TRY(record_create(cache, image->sample, image->channels, batch->parts, out, err));
-    memcpy((*out)->tally, batch->counts + from->record_at,
+    memcpy((*out)->tally, batch->counts + batch->page[i].record_at,
            record_bytes(image->sample, image->channels, batch->parts));
     record_finalize(*out, image->has_nodata, image->nodata_key);
     return IMGSTAT_OK;
+}
+
+ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err)
+{
+    IMGSTAT_TRY(shared_device_create(device, 1, false, &feeder->own, err));
+    feeder->shared = feeder->own;
+    return IMGSTAT_OK;
+}
+
+void feeder_release(Feeder *feeder)
+{
+    page_batch_destroy(feeder->pages);
+    shared_device_destroy(feeder->own);
+    *feeder = (Feeder){0};
 }

@@ -15,10 +15,14 @@ typedef struct SharedDevice {
     pthread_mutex_t lock;    /* held in every call of the device but wait_async */
     struct Staging *staging; /* n_staging of them */
     unsigned n_staging;
+    bool owned;   /* it is closed with this */
+    void *stream; /* that batches are decoded on: their thread's, or the device's own if one thread
+                   * has it for itself */
 } SharedDevice;
 
-/* staging: threads that fill a batch at the same time. The device belongs to the shared device. */
-ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevice **out,
+/* staging: threads that fill a batch at the same time. owned: the device belongs to the shared
+ * device, also after a failure. */
+ImgstatResult shared_device_create(Device *device, unsigned staging, bool owned, SharedDevice **out,
                                    ImgstatError *err);
 
 /* Counts images of zeros as pages like that one are counted: nothing is loaded or allocated later,
@@ -26,7 +30,7 @@ ImgstatResult shared_device_create(Device *device, unsigned staging, SharedDevic
 ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, unsigned parts,
                                  ImgstatError *err);
 
-/* Closes the device. Accepts NULL. */
+/* Closes a device that it owns. Accepts NULL. */
 void shared_device_destroy(SharedDevice *shared);
 
 typedef struct PageBatch PageBatch;
@@ -54,6 +58,9 @@ ImgstatResult page_batch_add(PageBatch *batch, Decoder *decoder, PageAdded *adde
 /* Ends the filling, and has the pages decoded. */
 ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err);
 
+/* Waits for that, on the thread that has sent them. */
+ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err);
+
 /* Waits for that, on the thread that has sent them, and counts the pages, of which there are some.
  */
 ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *err);
@@ -62,5 +69,29 @@ ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *e
  * processor must decode it: the device doubts it, or `page` has another shape. */
 ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatPage *page,
                                 BufferCache *cache, Record **out, ImgstatError *err);
+
+/* Returns the pixels of the page that was added as number i; NULL as above. */
+const ImagePro *page_batch_image(const PageBatch *batch, size_t i, const ImgstatPage *page);
+
+/* What a worker has of a device that decodes. */
+typedef struct Feeder {
+    bool feeds;
+    SharedDevice *shared; /* of others as well, */
+    SharedDevice *own;    /* or its own: released with the feeder, before the device is closed */
+    PageBatch *pages;     /* NULL: it has none yet */
+} Feeder;
+
+/* Gives a worker that feeds a device of its own. */
+ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err);
+
+/* Releases what a worker has of the device. */
+void feeder_release(Feeder *feeder);
+
+/* A page of a batch, that a device has decoded or doubts. */
+typedef struct FedPage {
+    const PageBatch *batch;
+    size_t number;
+    double seconds; /* its share of the time that the batch took */
+} FedPage;
 
 #endif

@@ -211,6 +211,29 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const 
     return page_reader_each(&reader, write_band, &writing, err);
 }
 
+/* Maps a page that lies in the device's memory, and has it compressed there. */
+static ImgstatResult write_there(const Writing *w, const ImagePro *page, ImgstatError *err)
+{
+    enum { ROW_ALIGN = 16 };
+    TransformWorker *const worker = w->worker;
+    Device *const device = worker->device;
+    size_t row, bytes;
+    ImagePro to;
+    if (!size_product(page->width, page->channels * imgstat_sample_bytes(w->sample), &row) ||
+        !size_product(row + ROW_ALIGN, page->height, &bytes))
+        return error_set(err, IMGSTAT_ERR_LIMIT, "rows are too large");
+    if (worker->mapped_there.bytes < bytes) {
+        device->ops->release(device, &worker->mapped_there);
+        IMGSTAT_TRY(device->ops->alloc(device, bytes, &worker->mapped_there, err));
+    }
+    IMGSTAT_TRY(imgstat_image_wrap(
+        IMGSTAT_CUDA, device->index, (void *)(uintptr_t)worker->mapped_there.address,
+        (row + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN, page->width, page->height, page->channels,
+        w->sample, w->bits, NULL, NULL, &to, err));
+    IMGSTAT_TRY(map_band(w->mapper, worker, page, &to, err));
+    return encode_page(device, &worker->rows, w->encoder, &to, err);
+}
+
 static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                                 const TransferShape *shape, TransformWorker *worker,
                                 PageReader *reader, const PageOutput *output, ImgstatError *err)
@@ -254,6 +277,8 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                        .levels = output->levels,
                        .sample = sample,
                        .bits = bits};
+    if (reader->page.memory == IMGSTAT_CUDA && encode_page_possible(output->encoder))
+        return write_there(&writing, &reader->page, err);
     return page_reader_each(reader, write_band, &writing, err);
 }
 
@@ -354,6 +379,24 @@ ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker
     return level_maker_write(output->levels, page->page, output->encoder, err);
 }
 
+/* Opens the page for reading: where the device has decoded it, it is kept in the device's memory,
+ * unless something is to be done to its pixels that only the processor does. */
+static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+                               PageReader *out, ImgstatError *err)
+{
+    const bool plain = !worker->mapped && !decoder->page.has_nodata && !pipeline->write->has_nodata;
+    const FedPage *const fed = plain ? worker->fed : NULL;
+    const ImagePro *const there =
+        fed ? page_batch_image(fed->batch, fed->number, &decoder->page) : NULL;
+    if (!there)
+        return page_reader_open(worker->device, decoder, page_memory(pipeline, decoder).keep,
+                                &worker->in, &worker->cancel, out, err);
+    page_reader_of_image(worker->device, there, out);
+    out->decoder = decoder;
+    out->cancel = &worker->cancel;
+    return IMGSTAT_OK;
+}
+
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                              const PageOutput *output, Transfer **made, ImgstatError *err)
 {
@@ -362,10 +405,8 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     const char *const name = decoder->source->name;
     TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
-    const bool keep = page_memory(pipeline, decoder).keep;
     PageReader reader;
-    IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
-                                 &reader, err));
+    IMGSTAT_TRY(open_page(pipeline, worker, decoder, &reader, err));
     Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
     Transfer *own = NULL;
     ClahePage *clahe = NULL;

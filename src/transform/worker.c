@@ -116,6 +116,10 @@ void worker_close(TransformWorker *worker)
 {
     if (worker->device)
         release_bands(worker);
+    feeder_release(&worker->feeder);
+    page_rows_destroy(worker->rows);
+    if (worker->device)
+        worker->device->ops->release(worker->device, &worker->mapped_there);
     worker_forget_nodata(worker);
     thread_pool_destroy(worker->pool);
     deflaters_destroy(worker->deflaters);

@@ -5,6 +5,8 @@
 
 #include "base/thread_pool.h"
 #include "codec/deflate.h"
+#include "decode/page_batch.h"
+#include "encode/page.h"
 #include "measure/page_reader.h"
 #include "transfer/transfer.h"
 
@@ -34,6 +36,10 @@ typedef struct TransformWorker {
     ImgstatClamped *clamped; /* of the page at hand; NULL: nothing is counted */
     uint64_t reserved;       /* bytes of the batch's memory budget: buffers and the file at hand */
     Cancel cancel;
+    Feeder feeder;       /* where the device decodes many files at a time, */
+    const FedPage *fed;  /* and NULL, or the only page of the file at hand */
+    DevMem mapped_there; /* memory for a page that is mapped on the device */
+    PageRows *rows;      /* and for compressing it there; NULL: none yet */
 } TransformWorker;
 
 /* Makes what a worker with `threads` threads needs beside a device. Takes over the device, and

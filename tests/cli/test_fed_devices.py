@@ -25,6 +25,10 @@ COMMANDS = (["stats"], ["stats", "--json", "--mode", "--shape", "--percentiles=0
             ["stats", "--json", "--by=group=([a-z]*)[0-9]*.png"], ["stats", "--json", "--region=3,2,9,5"],
             ["stats", "--json", "--salvage"])
 
+TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth=8"], ["equalize"], ["equalize", "--clahe"],
+              ["normalize", "--format=tiff", "--depth=float"], ["normalize", "--method=percentile", "--level=6"],
+              ["normalize", "--nodata=3"], ["equalize", "--together=file"])
+
 
 def gpu(**more):
     return {"IMGSTAT_CUDA_MODULE": MODULE, "IMGSTAT_STAND_IN_GPUS": "1", "IMGSTAT_DECODE": "threads",
@@ -104,6 +108,36 @@ def test_same(program, folder):
     check(compared > 1000, "nothing was compared")
 
 
+def compare_files(a, b, what):
+    names = sorted(path.name for path in a.iterdir())
+    check(names == sorted(path.name for path in b.iterdir()), f"{what}: other files are written")
+    wrong = [name for name in names if (a / name).read_bytes() != (b / name).read_bytes()]
+    check(not wrong, f"{what}: other bytes in {wrong[:5]}")
+    return len(names)
+
+
+def test_written(program, folder):
+    make_files(folder / "in")
+    names = [path.relative_to(folder) for path in sorted((folder / "in").glob("*.png"))]
+    log, compared = folder / "log", 0
+    for i, words in enumerate(TRANSFORMS):
+        cpu, cuda = folder / f"{i}a", folder / f"{i}b"
+        expected = run(program, *words, "--device=cpu", *names, "-o", cpu, status=None, cwd=folder)
+        for jobs, more in (1, {}), (3, {"doubt": 3}):
+            log.unlink(missing_ok=True)
+            got = run(program, *words, "--device=cuda", f"--jobs={jobs}", *names, "-o", cuda, "--force", status=None,
+                      cwd=folder, variables=gpu(log=log, **more))
+            what = f"{words} with {jobs} threads"
+            said = [re.sub(rb" in [0-9.]+ s\b.*", b"", done.stderr.replace(str(to).encode(), b"OUT"))
+                    for done, to in ((expected, cpu), (got, cuda))]
+            check(got.returncode == expected.returncode and said[0] == said[1], f"{what} says something else: {said[1][-300:]!r}")
+            compared += compare_files(cpu, cuda, what)
+            calls = sum(int(line.split()[1]) for line in log.read_text().splitlines())
+            check(calls > 50, f"{what}: the device has done nothing")
+    print(f"{compared} files compared")
+    check(compared > 1000, "nothing was compared")
+
+
 def test_plain(program, folder):
     """Without IMGSTAT_DECODE=threads a device decodes no small folder, and with plain none at all."""
     log = folder / "log"
@@ -137,6 +171,21 @@ def test_lost(program, folder):
     failed = done.stderr.count(b"it was unplugged")
     check(failed > 0 and done.stderr.endswith(b"%d measured, %d failed\n" % (len(alike) - failed, failed)),
           f"a data set: {done.stderr[:300]!r}")
+
+
+def test_lost_while_writing(program, folder):
+    make_files(folder / "in")
+    names = sorted((folder / "in").glob("*right.png"))
+    run(program, "normalize", "--device=cpu", *names, "-o", folder / "cpu")
+    for fault in "0:3", "0:6", "0:20":
+        out = folder / fault[2:]
+        done = run(program, "normalize", "--device=cuda", "--jobs=2", *names, "-o", out, status=1, variables=gpu(fault=fault))
+        failed = done.stderr.count(b"cuda:0: it was unplugged")
+        written = sorted(path.name for path in out.iterdir())
+        check(failed > 0 and len(written) == len(names) - failed, f"{fault}: {failed} failed, {len(written)} are there")
+        check(all((out / name).read_bytes() == (folder / "cpu" / name).read_bytes() for name in written), f"{fault}: bytes")
+    done = run(program, "normalize", "--device=cuda", *names, "-o", folder / "none", status=1, variables=gpu(fault="0:0"))
+    check(b"cuda:0: it was unplugged" in done.stderr, f"{done.stderr!r}")
 
 
 if __name__ == "__main__":

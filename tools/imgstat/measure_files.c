@@ -244,6 +244,8 @@ static bool measure(Run *run)
         report_problems(run, what->window->n);
         return true;
     }
+    for (size_t i = 0; i < run->n; i++) /* jobs that nobody has reported */
+        discard_texts(&run->texts[i]);
     progress_clear(&run->progress);
     fprintf(stderr, "%s: %s\n", o->command, error.message);
     status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* fed_jobs.c: a batch that transforms files, whose device decodes many at a time; each feeding
+ * worker has a device of its own, on which its pages stay until they are compressed. */
+#include "batch/scheduler.h"
+
+#include "batch/job.h"
+
+static void note_unusual(void *context, const char *sentence)
+{
+    (void)sentence;
+    *(bool *)context = true;
+}
+
+static bool open_fed(void *context, size_t index, bool *unusual, ImgstatFile **file)
+{
+    const Jobs *const jobs = context;
+    const ImgstatJob *const job = &jobs->job[index];
+    ImgstatOpen how = jobs->open;
+    how.warn = note_unusual;
+    how.warn_context = unusual;
+    return job->output && !(jobs->batch->skip_existing && job_output_exists(job)) &&
+           job_is_readable_again(job) &&
+           job_open(job, &how, &jobs->cancel, file, NULL) == IMGSTAT_OK &&
+           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
+           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+}
+
+static double work_fed(void *context, void *own, size_t index, const FedPage *page, void *outcome)
+{
+    TransformWorker *const worker = own;
+    worker->fed = page;
+    const double seconds = jobs_work(context, worker, index, outcome);
+    worker->fed = NULL;
+    return seconds;
+}
+
+static void fail_fed(void *context, void *worker, size_t index, const ImgstatError *why,
+                     void *outcome)
+{
+    (void)worker;
+    jobs_fail(context, index, why, outcome);
+}
+
+/* Workers that hold memory while they wait could keep it from those that they wait for. */
+static void idle_fed(void *context, void *worker)
+{
+    jobs_return_memory(context, worker);
+}
+
+ImgstatResult jobs_begin_feeding(Jobs *jobs, ImgstatError *err)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    const FedJobs fed = {.context = jobs,
+                         .devices = &jobs->devices,
+                         .share = jobs->share,
+                         .n = jobs->n,
+                         .outcome_bytes = jobs_outcome_bytes(),
+                         .alone = true,
+                         .open = open_fed,
+                         .work = work_fed,
+                         .idle = idle_fed,
+                         .fail = fail_fed};
+    if (batch->together == IMGSTAT_BY_ALL || batch->peers || batch->describe ||
+        batch->open.salvage || batch->write.has_nodata)
+        return IMGSTAT_OK;
+    return feeding_create(&fed, &jobs->feeding, err);
+}
+
+ImgstatResult jobs_open_fed(Jobs *jobs, TransformWorker *out, bool first, ImgstatError *err)
+{
+    Feeder feeder = {0};
+    Device *device;
+    const char *name = "cpu";
+    *out = (TransformWorker){0};
+    feeding_open_worker(jobs->feeding, &feeder, first);
+    feeder.feeds = feeder.feeds && feeding_opened(jobs->feeding, NULL) == IMGSTAT_OK;
+    IMGSTAT_TRY(feeder.feeds
+                    ? device_list_open(&jobs->devices, jobs->share.threads, &name, &device, err)
+                    : imgstat_device_open(name, jobs->share.threads, &device, err));
+    IMGSTAT_TRY(worker_open(device, name, jobs->share.threads, jobs->cancel, out, err));
+    feeder.feeds = feeder.feeds && !device->ops->fetches;
+    if (feeder.feeds && feeder_use(&feeder, device, err) != IMGSTAT_OK) {
+        worker_close(out);
+        return err ? err->code : IMGSTAT_ERR_MEMORY;
+    }
+    out->feeder = feeder;
+    return IMGSTAT_OK;
+}
