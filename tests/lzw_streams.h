@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES_MOST = 3839 /* after a clear code */ };
+enum {
+    LZW_CLEAR = 256,
+    LZW_END,
+    LZW_FIRST,
+    LZW_CODES_MOST = 3839, /* after a clear code */
+    LZW_SHORTEST = 40      /* the same, in streams that clear the table often */
+};
 
 typedef struct LzwBits {
     uint8_t *at;
@@ -30,8 +36,8 @@ static inline void lzw_put(LzwBits *to, unsigned code)
 /* Compresses n bytes, with a clear code after `most` codes. Returns the stream's bytes. */
 static inline size_t lzw_strings(const uint8_t *from, size_t n, unsigned most, uint8_t *to)
 {
-    static uint16_t child[LZW_FIRST + LZW_CODES_MOST], next[LZW_FIRST + LZW_CODES_MOST];
-    static uint8_t last[LZW_FIRST + LZW_CODES_MOST];
+    uint16_t child[LZW_FIRST + LZW_CODES_MOST], next[LZW_FIRST + LZW_CODES_MOST];
+    uint8_t last[LZW_FIRST + LZW_CODES_MOST];
     LzwBits bits = {to, 0, 0};
     lzw_put(&bits, LZW_CLEAR);
     memset(child, 0, sizeof child);
@@ -63,7 +69,7 @@ static inline size_t lzw_strings(const uint8_t *from, size_t n, unsigned most, u
 /* Writes codes that stand for n bytes together, whatever they are. */
 static inline size_t lzw_any(size_t n, unsigned most, uint64_t *state, uint8_t *to)
 {
-    static uint32_t length[LZW_CODES_MOST];
+    uint32_t length[LZW_CODES_MOST];
     const unsigned near = 1 + (unsigned)(splitmix64(state) % 1000);
     LzwBits bits = {to, 0, 0};
     lzw_put(&bits, LZW_CLEAR);
@@ -90,6 +96,17 @@ static inline size_t lzw_any(size_t n, unsigned most, uint64_t *state, uint8_t *
 static inline size_t lzw_room(size_t n, unsigned most)
 {
     return 3 * (n + n / most) + 16;
+}
+
+/* Compresses n bytes, or codes that stand for as many, as i says. Returns the stream's bytes. to:
+ * lzw_room(n, LZW_SHORTEST) bytes. */
+static inline size_t lzw_stream(size_t i, const uint8_t *from, size_t n, uint64_t *state,
+                                uint8_t *to)
+{
+    const unsigned most = i % 3 ? LZW_CODES_MOST - (unsigned)(i % 2)
+                                : LZW_SHORTEST + (unsigned)(splitmix64(state) % 3000);
+    memset(to, 0, lzw_room(n, LZW_SHORTEST));
+    return i % 4 == 3 ? lzw_any(n, most, state, to) : lzw_strings(from, n, most, to);
 }
 
 /* PackBits, row by row. Returns the bytes, 2 n at most. */

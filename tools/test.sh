@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
 # and runs every test of both. Exit status 0 if all passed.
-# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  CUDAARCHS (GPU architectures to compile for; default:
+# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  IMGSTAT_DECODE=plain|threads (decoders: docs/formats.md;
+# then without the tests that look at which decoder does what)  CUDAARCHS (GPU architectures to compile for; default:
 # those of the GPUs here; without one PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older
 # than 9.0 and what is not)
 set -eu
@@ -51,7 +52,7 @@ run_preset() {
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"
     tested=0
-    { ctest --preset "$1" --parallel $((jobs + 1)) || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
+    { ctest --preset "$1" ${IMGSTAT_DECODE:+-LE decoder} --parallel $((jobs + 1)) || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
     [ ! -e "$closing.failed" ] || tested=1
     rm -f "$closing.failed"
     { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* rounds.c: finishes pieces in rounds, each of as many as there are slots for those that the
- * processor makes. */
+ * processor makes. While pieces of a round come from the device, chunks of the one before are
+ * completed. */
 #include "encode/row_encoder.h"
 
 #include <string.h>
 
-enum { ADLER_BYTES = 4 };
+enum {
+    ADLER_BYTES = 4,
+    ROUND_PIECES = 256 /* at most: what is on its way takes far longer than a copy's begin */
+};
 
 /* Pieces [first, end), and the slots in use. */
 typedef struct Round {
@@ -28,13 +32,13 @@ static void run(const RowEncoder *e, ThreadPool *pool, size_t tasks,
             work(context, i, 0);
 }
 
+/* Begins copies; e->device->ops->wait_async ends them. */
 static ImgstatResult copy(RowEncoder *e, size_t n, void *stream, ImgstatError *err)
 {
     if (n == 0)
         return IMGSTAT_OK;
     const DevMem there = {e->there.address + e->now.copies_at, e->now.here - e->now.copies_at};
-    IMGSTAT_TRY(e->device->ops->copy_async(e->device, stream, row_copies(e), n, there, err));
-    return e->device->ops->wait_async(e->device, stream, err);
+    return e->device->ops->copy_async(e->device, stream, row_copies(e), n, there, err);
 }
 
 /* ---- Pieces of the processor ---- */
@@ -52,7 +56,7 @@ static void give_slots(Round *round)
     RowEncoder *const e = round->encoder;
     size_t k = round->first;
     round->n_slots = 0;
-    for (; k < e->now.pieces; k++) {
+    for (; k < e->now.pieces && k - round->first < ROUND_PIECES; k++) {
         RowPiece *const piece = &e->pieces[k];
         const RowImage *const image = image_of(e, piece);
         piece->slot = NO_SLOT;
@@ -223,18 +227,33 @@ static void complete_chunk(void *context, size_t task, unsigned thread)
         png_chunk_frame("IEND", piece->chunk + PNG_CHUNK_FRAME + bytes, 0);
 }
 
+/* Completes the chunks of a round, whose pieces have come. */
+static void complete(Round *round, ThreadPool *pool)
+{
+    run(round->encoder, pool, round->end - round->first, complete_chunk, round);
+    round->first = round->end;
+}
+
 ImgstatResult row_encoder_finish(RowEncoder *e, ThreadPool *pool, void *stream, ImgstatError *err)
 {
-    Round round = {.encoder = e};
+    const DeviceOps *const ops = e->device->ops;
+    Round round = {.encoder = e}, before = round;
     size_t used = 0;
-    IMGSTAT_TRY(e->device->ops->wait_async(e->device, stream, err));
+    IMGSTAT_TRY(ops->wait_async(e->device, stream, err));
     for (; round.first < e->now.pieces; round.first = round.end) {
         give_slots(&round);
-        IMGSTAT_TRY(fetch_raw(&round, stream, err));
-        run(e, pool, round.n_slots, make_piece, &round);
+        if (round.n_slots > 0) { /* those of the round before are taken */
+            complete(&before, pool);
+            IMGSTAT_TRY(fetch_raw(&round, stream, err));
+            IMGSTAT_TRY(ops->wait_async(e->device, stream, err));
+            run(e, pool, round.n_slots, make_piece, &round);
+        }
         place_pieces(&round, &used);
         IMGSTAT_TRY(fetch_made(&round, stream, err));
-        run(e, pool, round.end - round.first, complete_chunk, &round);
+        complete(&before, pool);
+        IMGSTAT_TRY(ops->wait_async(e->device, stream, err));
+        before = round;
     }
+    complete(&before, pool);
     return IMGSTAT_OK;
 }

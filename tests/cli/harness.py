@@ -59,9 +59,10 @@ def has(*programs):
 
 
 def environment():
-    """The same everywhere, whatever is set around the tests."""
+    """The same everywhere, whatever is set around the tests, but for the decoders that are forced."""
     changing = ("POSIXLY_CORRECT", "LANGUAGE")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_") and key not in changing}
+    kept = {key: value for key, value in os.environ.items()
+            if key == "IMGSTAT_DECODE" or not key.startswith("IMGSTAT_") and key not in changing}
     return {**kept, "LC_ALL": "C.UTF-8"}
 
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_inflate.cu: the inflating kernel against zlib: streams of every kind, and damaged ones, many
- * in a launch: the same bytes, the same verdicts, and nothing written beside the outputs.
- * usage: gpu_inflate [DAMAGED_STREAMS] */
+/* test_inflate.cu: the inflating kernel on streams of every kind that zlib writes, many in a
+ * launch: their bytes, and nothing written beside the outputs. test_hostile.cu has damaged ones. */
 #include "codec/inflate_streams.h"
 
 #include "deflate_streams.h"
@@ -15,7 +14,7 @@ enum { GUARD = 32, SKIPPED = 77 };
 typedef std::vector<uint8_t> Bytes;
 
 static struct {
-    size_t streams, right, bytes, failures;
+    size_t streams, bytes, failures;
     uint64_t state;
 } test;
 
@@ -27,18 +26,10 @@ static void fatal(cudaError_t status, const char *what)
     exit(1);
 }
 
-/* A stream, its output by zlib, and whether zlib accepts it. */
+/* A stream and its output. */
 struct Case {
     Bytes stream, expected;
-    bool right;
 };
-
-static Case case_of(const uint8_t *stream, size_t bytes, size_t n)
-{
-    Case c = {Bytes(stream, stream + bytes), Bytes(n), false};
-    c.right = stream_inflate(c.stream.data(), bytes, c.expected.data(), n);
-    return c;
-}
 
 static void fail(size_t i, const char *what)
 {
@@ -97,15 +88,13 @@ static void check(const std::vector<Case> &cases)
         fail(0, "written before the first output");
     for (size_t i = 0; i < n; i++) {
         const size_t bytes = cases[i].expected.size();
-        if (cases[i].right != (verdicts[i] == 0))
-            fail(i, cases[i].right ? "refused" : "accepted, but not by zlib");
-        else if (cases[i].right && bytes > 0 &&
-                 memcmp(&all_out[out_at], cases[i].expected.data(), bytes) != 0)
-            fail(i, "other bytes than zlib");
+        if (verdicts[i] != 0)
+            fail(i, "refused");
+        else if (bytes > 0 && memcmp(&all_out[out_at], cases[i].expected.data(), bytes) != 0)
+            fail(i, "other bytes");
         if (!guard_holds(&all_out[out_at + bytes], GUARD))
             fail(i, "written behind the output");
         out_at += bytes + GUARD;
-        test.right += cases[i].right;
         test.bytes += bytes;
     }
     test.streams += n;
@@ -113,39 +102,6 @@ static void check(const std::vector<Case> &cases)
     fatal(cudaFree(out), "cudaFree");
     fatal(cudaFree(streams_there), "cudaFree");
     fatal(cudaFree(verdicts_there), "cudaFree");
-}
-
-/* Each input and output in an allocation of its own, which compute-sanitizer watches. */
-static void check_alone(size_t n)
-{
-    std::vector<DeflatedStream> streams;
-    std::vector<uint32_t *> verdicts;
-    for (size_t i = 0; i < n; i++) {
-        uint8_t content[3000], *stream;
-        const size_t size = 1 + (size_t)(splitmix64(&test.state) % sizeof content);
-        stream_content(content, size, (unsigned)i, &test.state);
-        size_t bytes = stream_deflate(content, size, stream_kind(&test.state), &stream);
-        if (i % 3)
-            bytes = stream_damage(stream, bytes, &test.state);
-        DeflatedStream one = {NULL, (uint32_t)bytes, NULL, (uint32_t)size, 1u << 15};
-        DeflatedStream *there = NULL;
-        uint32_t *verdict = NULL;
-        uint8_t *in = NULL, *out = NULL;
-        fatal(cudaMalloc(&in, bytes ? bytes : 1), "cudaMalloc");
-        fatal(cudaMalloc(&out, size), "cudaMalloc");
-        fatal(cudaMalloc(&there, sizeof one), "cudaMalloc");
-        fatal(cudaMalloc(&verdict, sizeof *verdict), "cudaMalloc");
-        one.in = in;
-        one.out = out;
-        fatal(cudaMemcpy(in, stream, bytes, cudaMemcpyHostToDevice), "upload");
-        fatal(cudaMemcpy(there, &one, sizeof one, cudaMemcpyHostToDevice), "upload");
-        fatal(cuda_inflate(there, 1, verdict, 0), "cuda_inflate");
-        fatal(cudaDeviceSynchronize(), "inflate_streams");
-        for (void *memory : {(void *)in, (void *)out, (void *)there, (void *)verdict})
-            fatal(cudaFree(memory), "cudaFree");
-        free(stream);
-    }
-    test.streams += n;
 }
 
 static void check_kinds(unsigned kinds)
@@ -160,44 +116,15 @@ static void check_kinds(unsigned kinds)
                 uint8_t *stream;
                 const size_t bytes =
                     stream_deflate(content.data(), size, stream_kind(&test.state), &stream);
-                cases.push_back(case_of(stream, bytes, size));
+                cases.push_back({Bytes(stream, stream + bytes),
+                                 Bytes(content.begin(), content.begin() + (long)size)});
                 free(stream);
             }
         }
     check(cases);
-    if (test.right != cases.size())
-        fail(0, "zlib refuses a stream of its own");
 }
 
-static void check_damaged(size_t streams)
-{
-    enum { EACH = 50, LAUNCH = 50000 };
-    std::vector<Case> cases;
-    for (size_t i = 0; i < streams / EACH; i++) {
-        uint8_t content[6000], *stream;
-        const size_t most = !is_run(1, 2) ? 200 : i % 8 ? 1000 : sizeof content;
-        const size_t n = (size_t)(splitmix64(&test.state) % most);
-        stream_content(content, n, (unsigned)i, &test.state);
-        const size_t bytes = stream_deflate(content, n, stream_kind(&test.state), &stream);
-        Bytes damaged(bytes);
-        for (unsigned j = 0; j < EACH; j++) {
-            memcpy(damaged.data(), stream, bytes);
-            size_t left = stream_damage(damaged.data(), bytes, &test.state);
-            if (j % 4 == 3)
-                left = stream_damage(damaged.data(), left, &test.state);
-            cases.push_back(case_of(damaged.data(), left, j % 5 == 4 && n > 0 ? n + j % 3 - 1 : n));
-        }
-        free(stream);
-        if (cases.size() >= LAUNCH) {
-            check(cases);
-            cases.clear();
-        }
-    }
-    if (!cases.empty())
-        check(cases);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const char *required = getenv("IMGSTAT_REQUIRE_CUDA");
     int devices = 0;
@@ -207,11 +134,6 @@ int main(int argc, char **argv)
     }
     test.state = 1;
     check_kinds(is_run(1, 2) ? 20 : 1);
-    printf("%zu streams of zlib, %zu bytes\n", test.streams, test.bytes);
-    const size_t damaged = is_run(1, 2) ? 400000 : 5000;
-    check_damaged(argc > 1 ? strtoull(argv[1], NULL, 10) : damaged);
-    check_alone(is_run(1, 2) ? 300 : 100);
-    printf("%zu streams, %zu of them right, %zu bytes: %zu failures\n", test.streams, test.right,
-           test.bytes, test.failures);
-    return test.failures > 0 || test.right < test.streams / 20;
+    printf("%zu streams, %zu bytes: %zu failures\n", test.streams, test.bytes, test.failures);
+    return test.failures > 0;
 }

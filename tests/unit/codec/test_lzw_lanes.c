@@ -40,11 +40,8 @@ static void check(Lzw *lzw, const uint8_t *stream, size_t bytes, size_t n)
 /* A stream for content number i; returns its bytes. */
 static size_t make_stream(size_t i, uint8_t *content, size_t n, uint64_t *state, uint8_t *stream)
 {
-    const unsigned most =
-        i % 3 ? LZW_CODES_MOST - (unsigned)(i % 2) : 40 + (unsigned)(splitmix64(state) % 3000);
-    memset(stream, 0, lzw_room(n, most));
     stream_content(content, n, (unsigned)i, state);
-    return i % 4 == 3 ? lzw_any(n, most, state, stream) : lzw_strings(content, n, most, stream);
+    return lzw_stream(i, content, n, state, stream);
 }
 
 Test(lzw_lanes, all_kinds_of_streams)
