@@ -265,7 +265,7 @@ static bool expand(const DeflatedRows *image, const uint8_t *from, uint8_t *to)
     }
     for (size_t x = 0; image->form != ROWS_PLAIN && x < image->width; x++) {
         const unsigned place = (unsigned)(8 - depth - x * depth % 8);
-        const unsigned value = from[x * depth / 8] >> place & ((1u << depth) - 1);
+        const unsigned value = (unsigned)from[x * depth / 8] >> place & ((1u << depth) - 1);
         if (image->form == ROWS_PACKED)
             to[x] = (uint8_t)value;
         else if (value < image->n_colors)

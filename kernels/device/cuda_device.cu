@@ -252,7 +252,7 @@ static bool is_pinned(const void *memory)
     return false;
 }
 
-/* Waits: `from` belongs to the caller again when it returns. */
+/* Waits: `from` belongs to the caller again when it returns, and other streams see the bytes. */
 static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const void *from,
                                    size_t bytes, ImgstatError *err)
 {
@@ -263,9 +263,10 @@ static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const
         return IMGSTAT_OK;
     char *const there = (char *)(uintptr_t)to.address + offset;
     if (bytes >= UPLOAD_STAGED && !is_pinned(from))
-        return cuda_upload(device, there, from, bytes, err);
-    CUDA_TRY(device, err,
-             cudaMemcpyAsync(there, from, bytes, cudaMemcpyHostToDevice, device->stream));
+        IMGSTAT_TRY(cuda_upload(device, there, from, bytes, err));
+    else
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(there, from, bytes, cudaMemcpyHostToDevice, device->stream));
     CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
     return IMGSTAT_OK;
 }

@@ -28,10 +28,11 @@ typedef struct DeviceCopy {
  * Threads: one thread at a time uses a device, but wait_async may run beside the calls of another.
  * Devices are independent of each other.
  *
- * Order: each call sees what the calls before it did. alloc, release, host_release, upload,
- * measure, apply, clahe_read and clahe_apply may return before their work is done. The caller may
- * then reuse the host memory of pixels that they read; images that they write are complete only
- * after wait. download, read, sort_end and clahe_finish wait for their results.
+ * Order: each call sees what the calls before it did. alloc, release, host_release, measure,
+ * apply, clahe_read and clahe_apply may return before their work is done. The caller may then reuse
+ * the host memory of pixels that they read; images that they write are complete only after wait.
+ * upload, download, read, sort_end and clahe_finish wait: what they leave is there for every
+ * stream.
  *
  * Failure: after IMGSTAT_ERR_DEVICE every further call fails likewise, except release, host_release
  * and close. */
