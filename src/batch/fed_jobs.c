@@ -5,24 +5,12 @@
 
 #include "batch/job.h"
 
-static void note_unusual(void *context, const char *sentence)
-{
-    (void)sentence;
-    *(bool *)context = true;
-}
-
 static bool open_fed(void *context, size_t index, bool *unusual, ImgstatFile **file)
 {
     const Jobs *const jobs = context;
     const ImgstatJob *const job = &jobs->job[index];
-    ImgstatOpen how = jobs->open;
-    how.warn = note_unusual;
-    how.warn_context = unusual;
     return job->output && !(jobs->batch->skip_existing && job_output_exists(job)) &&
-           job_is_readable_again(job) &&
-           job_open(job, &how, &jobs->cancel, file, NULL) == IMGSTAT_OK &&
-           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
-           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+           feeding_open_job(job, &jobs->open, &jobs->cancel, unusual, file);
 }
 
 static double work_fed(void *context, void *own, size_t index, const FedPage *page, void *outcome)

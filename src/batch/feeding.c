@@ -64,6 +64,23 @@ static bool open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
            imgstat_file_pages(*file) == 1 && feeding_decodes((*file)->decoder);
 }
 
+static void note_unusual(void *context, const char *sentence)
+{
+    (void)sentence;
+    *(bool *)context = true;
+}
+
+bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
+                      bool *unusual, ImgstatFile **file)
+{
+    ImgstatOpen open = *how;
+    open.warn = note_unusual;
+    open.warn_context = unusual;
+    return job_is_readable_again(job) && job_open(job, &open, cancel, file, NULL) == IMGSTAT_OK &&
+           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
+           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+}
+
 bool feeding_decodes(const Decoder *decoder)
 {
     return decoder->codec->deflated && decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN &&
@@ -90,7 +107,7 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
     imgstat_file_close(file);
 }
 
-/* Whether a device is of use for the batch. */
+/* Whether the batch gains by a device. */
 static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, double *each)
 {
     const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;

@@ -33,10 +33,15 @@ typedef struct FedJobs {
     void (*fail)(void *context, void *worker, size_t job, const ImgstatError *why, void *outcome);
 } FedJobs;
 
+/* What FedJobs.open does with the input of a job. */
+bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
+                      bool *unusual, ImgstatFile **file);
+
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
 bool feeding_decodes(const Decoder *decoder);
 
-/* Whether a device is of use for so many pages, of which it decodes `fed`, with so many bytes. */
+/* Whether a batch gains by a device. fed: those of its pages that the device may decode. bytes: of
+ * their pixels. */
 bool feeding_is_worthwhile(double pages, double fed, double bytes);
 
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as

@@ -66,22 +66,11 @@ static bool takes(void *context, void *own, size_t left)
     return feeding_takes(run->feeding, &((MeasureWorker *)own)->feeder, left);
 }
 
-static void note_unusual(void *context, const char *sentence)
-{
-    (void)sentence;
-    *(bool *)context = true;
-}
-
 static bool open_fed(void *context, size_t job, bool *unusual, ImgstatFile **file)
 {
     const MeasureRun *const run = &((Run *)context)->measure;
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
-    ImgstatOpen open = run->batch->open;
-    open.warn = note_unusual;
-    open.warn_context = unusual;
-    return job_is_readable_again(what) && job_open(what, &open, NULL, file, NULL) == IMGSTAT_OK &&
-           file_choose(*file, what->pages, 0, NULL) == IMGSTAT_OK &&
-           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+    return feeding_open_job(what, &run->batch->open, NULL, unusual, file);
 }
 
 static double work_fed(void *context, void *worker, size_t job, const FedPage *page, void *result)

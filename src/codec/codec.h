@@ -129,8 +129,8 @@ typedef struct Codec {
                      uint8_t colors[DEFLATED_COLORS][4]);
 
     /* Describes the page selected as tiles, but for the places in device memory: `in` becomes the
-     * place in the file, all of whose bytes are there. The caller frees *tiles, out->n_tiles of
-     * them. As `deflated` otherwise. */
+     * place in the file, which has all bytes of the tile. The caller frees *tiles, which are
+     * out->n_tiles. As `deflated` otherwise. */
     bool (*coded_tiles)(Decoder *decoder, TiledPage *out, CodedTile **tiles);
 
     /* Adds the metadata of the page selected to *out, which is all zero. Damaged metadata is left

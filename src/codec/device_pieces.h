@@ -80,8 +80,8 @@ static inline size_t deflate_pieces_scratch(size_t n, uint64_t n_blocks)
     return DEFLATE_SCRATCH_HEAD + (2 * n + (size_t)n_blocks) * sizeof(uint64_t);
 }
 
-/* What DeviceOps.encode_async does: filters images, tells of each piece whether matches would pay,
- * and compresses it by runs. */
+/* A call of DeviceOps.encode_async. It filters images, cuts their rows into pieces, and compresses
+ * each piece by runs. It also says of each piece whether matches would pay. */
 typedef struct DeviceEncode {
     const void
         *lists; /* in host_alloc's memory: n_images FilterImage, and DeflatePiece from byte */

@@ -146,7 +146,7 @@ LANES_INLINE uint32_t lzw_source(const LzwLanes *s, const uint32_t *length, uint
     }
 }
 
-/* Writes n bytes: the strings of 32 codes, of which `valid` count. */
+/* Writes the strings of the first `valid` of 32 codes, n bytes in all. */
 LANES_INLINE void lzw_write(LzwLanes *s, const uint32_t *length, uint32_t first, unsigned valid,
                             uint8_t *out, uint32_t done, uint32_t n)
 {

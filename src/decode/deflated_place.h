@@ -3,14 +3,10 @@
 #ifndef IMGSTAT_DECODE_DEFLATED_PLACE_H
 #define IMGSTAT_DECODE_DEFLATED_PLACE_H
 
+#include "base/padded.h"
 #include "codec/deflated_rows.h"
 
 enum { PLACE_ALIGN = 256, DEFLATED_COLOR_BYTES = 4 * DEFLATED_COLORS };
-
-static inline size_t padded(size_t bytes, size_t to)
-{
-    return (bytes + to - 1) / to * to;
-}
 
 /* Returns a place for `bytes` bytes, and advances *at behind it. */
 static inline size_t place(size_t *at, size_t bytes)

@@ -2,6 +2,7 @@
 /* rows.c: the memory of a row encoder, and what it enqueues. */
 #include "encode/rows.h"
 
+#include "base/padded.h"
 #include "encode/row_encoder.h"
 
 #include <stdlib.h>
@@ -13,11 +14,6 @@ enum {
     SLOTS_A_THREAD = 4,   /* so that threads finish a round together */
     SLOT_BYTES = 64 << 20 /* of all slots, unless one takes more */
 };
-
-static size_t padded(size_t bytes, size_t to)
-{
-    return (bytes + to - 1) / to * to;
-}
 
 static size_t larger(size_t a, size_t b)
 {

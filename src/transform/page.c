@@ -2,6 +2,7 @@
 /* page.c: one page: measured, given its transfer, mapped, handed to the encoder. */
 #include "transform/page.h"
 
+#include "base/padded.h"
 #include "base/pixel.h"
 #include "base/sample.h"
 #include "codec/salvage.h"
@@ -226,10 +227,10 @@ static ImgstatResult write_there(const Writing *w, const ImagePro *page, Imgstat
         device->ops->release(device, &worker->mapped_there);
         IMGSTAT_TRY(device->ops->alloc(device, bytes, &worker->mapped_there, err));
     }
-    IMGSTAT_TRY(imgstat_image_wrap(
-        IMGSTAT_CUDA, device->index, (void *)(uintptr_t)worker->mapped_there.address,
-        (row + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN, page->width, page->height, page->channels,
-        w->sample, w->bits, NULL, NULL, &to, err));
+    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_CUDA, device->index,
+                                   (void *)(uintptr_t)worker->mapped_there.address,
+                                   padded(row, ROW_ALIGN), page->width, page->height,
+                                   page->channels, w->sample, w->bits, NULL, NULL, &to, err));
     IMGSTAT_TRY(map_band(w->mapper, worker, page, &to, err));
     return encode_page(device, &worker->rows, w->encoder, &to, err);
 }
