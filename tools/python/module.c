@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c: defines the extension; its parts add what they have. */
 #include "module.h"
+#include "device.h"
 
 static int (*const adders[])(PyObject *module) = {
-    add_run,
+    add_error, add_array, add_histogram, add_stats, add_measure, add_run,
 };
 
 State *state_of(PyObject *module)
@@ -42,6 +43,7 @@ static int clear(PyObject *module)
 
 static void release(void *module)
 {
+    devices_free(state_of(module));
     (void)clear(module);
 }
 

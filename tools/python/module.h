@@ -14,16 +14,22 @@
 /* Of one interpreter. Objects come first and are all PyObject *: STATE_OBJECTS of them. */
 typedef struct State {
     PyObject *error; /* imgstat.Error */
-    bool has_all;    /* the first member that is no object */
+    PyObject *array_type, *stats_type, *histogram_type;
+    struct OpenDevice *devices; /* of device.c; the first member that is no object */
 } State;
 
-enum { STATE_OBJECTS = offsetof(State, has_all) / sizeof(PyObject *) };
+enum { STATE_OBJECTS = offsetof(State, devices) / sizeof(PyObject *) };
 
 /* The State of the module, or of the module that made a type. Never NULL. */
 State *state_of(PyObject *module);
 State *state_of_type(PyTypeObject *type);
 
 /* Each adds its part to the module: 0, or -1 with an exception. */
+int add_array(PyObject *module);
+int add_error(PyObject *module);
+int add_histogram(PyObject *module);
+int add_measure(PyObject *module);
 int add_run(PyObject *module);
+int add_stats(PyObject *module);
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Statistics and contrast of images: exact, in one read, the same on the CPU and on a GPU."""
-from ._imgstat import __version__
+from ._imgstat import Array, Error, Histogram, Stats, __version__, histogram, percentile, stats
 from .command import run
 
-__all__ = ["__version__", "run"]
+__all__ = ["Array", "Error", "Histogram", "Stats", "__version__", "histogram", "percentile", "run", "stats"]
