@@ -190,7 +190,7 @@ def test_dlpack_that_cannot_be_taken():
             return 3
     with pytest.raises((TypeError, ValueError)):
         imgstat.stats(NoCapsule(picture()))
-    with pytest.raises((TypeError, BufferError), match="bool|DLPack"):  # numpy before 2 does not export it
+    with pytest.raises((BufferError, TypeError), match="bool|only supports"):  # numpy 1 exports none
         imgstat.stats(Exporter(np.zeros((3, 3), bool)))
 
 
