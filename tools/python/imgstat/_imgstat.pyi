@@ -2,7 +2,7 @@
 # The types of the extension; its docstrings say what everything means. Where an image has several channels, attributes
 # of Stats are tuples with a value for each: that is the Any in `float | Any`.
 import os
-from collections.abc import Buffer, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, SupportsIndex, final
 
 __version__: str

@@ -55,7 +55,7 @@ def _is_float(image: Any) -> bool:
 
 
 def _shape(image: Any) -> tuple[int, ...]:
-    return tuple(image.shape if hasattr(image, "shape") else memoryview(image).shape)
+    return tuple(getattr(image, "shape", ())) or tuple(memoryview(image).shape or ())
 
 
 def _one_channel(image: Any) -> Any:
@@ -110,7 +110,8 @@ def _counts(channels: Sequence[Any], nbins: int, source_range: str) -> tuple[lis
     """The counts of each channel in the same bins, and the centers of these."""
     if source_range not in ("image", "dtype"):
         raise ValueError(f'source_range={source_range!r} should be "image" or "dtype"')
-    lo, hi = _limits(_type(channels[0])) if source_range == "dtype" else _extrema(channels)
+    ends: tuple[Any, Any] = _limits(_type(channels[0])) if source_range == "dtype" else _extrema(channels)
+    lo, hi = ends
     if _is_float(channels[0]):
         if lo == hi:
             lo, hi = lo - 0.5, hi + 0.5
@@ -304,7 +305,7 @@ def rescale_intensity(image: Any, in_range: Any = "image", out_range: Any = "dty
         lo = 0
     kept = out_range in ("dtype", "image") if is_named else False
     name = getattr(out_range, "__name__", out_range) if is_named else "float"
-    dtype = _type(image) if kept else "uint16" if name in ("uint10", "uint12", "uint14") else name
+    dtype: Any = _type(image) if kept else "uint16" if name in ("uint10", "uint12", "uint14") else name
     if is_like_skimage:
         wanted = _float_of(image) if not is_named else "float64" if dtype == "float" else dtype
         return _rescaled(image, black, white, lo, hi, wanted)
