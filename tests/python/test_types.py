@@ -34,8 +34,10 @@ def test_mypy_accepts_the_package(settings):
     assert "no issues found" in run("mypy", "--config-file", str(settings), "-p", "imgstat")
 
 
-def test_the_stubs_are_true(settings):
-    assert "Success" in run("mypy.stubtest", "imgstat", "--mypy-config-file", str(settings))
+def test_the_stubs_are_true(settings, tmp_path):
+    absent = tmp_path / "absent.txt"  # Python has it from 3.12 on, and type checkers always
+    absent.write_text(".*__buffer__\n" if sys.version_info < (3, 12) else "")
+    assert "Success" in run("mypy.stubtest", "imgstat", "--mypy-config-file", str(settings), "--allowlist", str(absent))
 
 
 def test_a_user_of_the_package_is_checked(settings, tmp_path):
@@ -43,11 +45,9 @@ def test_a_user_of_the_package_is_checked(settings, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import imgstat\n"
-        "from imgstat import exposure\n"
         "s: imgstat.Stats = imgstat.stats(bytearray(9), percentiles=[1, 99], axes='HW')\n"
         "mean: float = s.mean + 1\n"
         "low: float = s.percentiles[1]\n"
-        "flat = exposure.is_low_contrast(bytearray(9), fraction_threshold=0.1)\n"
         "status: int = imgstat.run(['stats', 'photo.tif'])\n")
     run("mypy", "--config-file", str(settings), str(program))
     program.write_text("import imgstat\nimgstat.stats(b'', percentils=[1])\nimgstat.run(3)\n")
