@@ -2,6 +2,7 @@
 /* histogram.c: the type imgstat.Histogram. Its counts are the record's own memory. */
 #include "histogram.h"
 #include "array_out.h"
+#include "html.h"
 
 typedef struct Histogram {
     PyObject_HEAD PyObject *owner; /* of the record */
@@ -148,11 +149,14 @@ static PyGetSetDef histogram_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyMethodDef histogram_methods[] = {HTML_METHOD, {NULL, NULL, 0, NULL}};
+
 static PyType_Slot histogram_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)histogram_doc},
     {Py_tp_dealloc, histogram_dealloc},
     {Py_tp_repr, histogram_repr},
     {Py_tp_getset, histogram_getset},
+    {Py_tp_methods, histogram_methods},
     {Py_sq_length, histogram_length},
     {Py_sq_item, histogram_item},
     {0, NULL},

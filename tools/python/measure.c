@@ -114,8 +114,7 @@ static PyObject *in_order(PyObject *asked, PyObject *values)
     return list;
 }
 
-/* The answer for a dict of percentiles, or for each of a tuple or list of such. */
-static PyObject *percentile_answer(PyObject *values, PyObject *asked)
+PyObject *percentile_answer(PyObject *values, PyObject *asked)
 {
     const bool single = PyNumber_Check(asked) && !PySequence_Check(asked);
     if (PyDict_Check(values)) {

@@ -21,6 +21,10 @@ extern const Keyword measure_keywords[];
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out);
 void measure_release(ImgstatMeasure *measure);
 
+/* Returns the percentiles that were asked for, by a number or a list, in that form. values: a dict
+ * of them as Stats has it, or a tuple or list of such. */
+PyObject *percentile_answer(PyObject *values, PyObject *asked);
+
 /* Makes a Stats of a record that was computed, and takes the record over, also after a failure.
  * how: what was computed; it is copied. NULL: an exception. */
 PyObject *stats_of_record(State *state, ImgstatRecord *record, const ImgstatMeasure *how);

@@ -31,5 +31,6 @@ int add_histogram(PyObject *module);
 int add_measure(PyObject *module);
 int add_run(PyObject *module);
 int add_stats(PyObject *module);
+int add_transform(PyObject *module);
 
 #endif

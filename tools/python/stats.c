@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.c: the type imgstat.Stats, which reads a record when it is asked. */
 #include "histogram.h"
+#include "html.h"
 #include "measure.h"
 #include "values.h"
 
@@ -320,11 +321,14 @@ static PyGetSetDef stats_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyMethodDef stats_methods[] = {HTML_METHOD, {NULL, NULL, 0, NULL}};
+
 static PyType_Slot stats_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)stats_doc},
     {Py_tp_dealloc, stats_dealloc},
     {Py_tp_repr, stats_repr},
     {Py_tp_getset, stats_getset},
+    {Py_tp_methods, stats_methods},
     {0, NULL},
 };
 

@@ -824,6 +824,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
 
+/* imgstat_image_transform into an image of the caller, in host memory or in the device's own, as
+ * for imgstat_transfer_apply. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_transform_to(
+    ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
+    const ImagePro *reference, ImagePro *to, ImgstatError *err);
+
 /* ---- Loading and saving --------------------------------------------------------------------- */
 
 /* How a file is written. All zero: in the format, compression and layout of the input. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-WIDTH, HEIGHT, MARGIN, COLUMNS = 480, 120, 16, 240
+WIDTH, HEIGHT, MARGIN, COLUMNS = 480, 120, 16, 256
 GRAY = "#5b7fa6"
 COLOURS = {1: (GRAY,), 3: ("#d1495b", "#3a9d5d", "#3d6fb6"), 4: ("#d1495b", "#3a9d5d", "#3d6fb6", "#8d8d8d")}
 ROWS = ("count", "nan", "inf", "nodata", "masked", "min", "max", "mean", "std", "median", "entropy")
@@ -35,11 +35,21 @@ def _outline(columns: Sequence[int], highest: int) -> str:
     return "".join(points) + f"L{WIDTH},{HEIGHT}Z"
 
 
+def _used(counts: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """The bins between which those of all channels lie that are not empty; of few bins, all."""
+    n = len(counts[0])
+    used = [k for k in range(n) if any(channel[k] for channel in counts)] if n > COLUMNS else []
+    return (used[0], used[-1] + 1) if used else (0, n)
+
+
 def _svg(histograms: Sequence[Any]) -> str:
     """One drawing of the histograms of all channels, of one scale."""
-    drawn = [_columns(memoryview(h.counts).tolist()) for h in histograms]
+    counts = [memoryview(h.counts).tolist() for h in histograms]
+    first, last = _used(counts)
+    drawn = [_columns(channel[first:last]) for channel in counts]
     highest = max(max(columns) for columns in drawn)
-    lo, hi = histograms[0].range
+    edges, is_per_value = memoryview(histograms[0].edges), histograms[0].per_value
+    lo, hi = edges[first], edges[last - is_per_value]
     colours = COLOURS.get(len(drawn), (GRAY,) * len(drawn))
     paths = "".join(
         f'<path d="{_outline(columns, highest or 1)}" fill="{colour}" fill-opacity="0.35" stroke="{colour}"/>'
