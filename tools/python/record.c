@@ -121,39 +121,40 @@ PyDoc_STRVAR(
     "Of samples of\nat most 16 bits everything follows exactly; of wider ones everything but "
     "percentiles and the\nmedian, of which bounds are known, and mode, shape and histogram, which "
     "need the pixels\n(imgstat.stats). Pickles, copies and compares. Threads may share a Record.");
-PyDoc_STRVAR(of_doc,
-             "of(x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
-             "   device=None, threads=0, **open)\n--\n\n"
-             "Measures an array, all images of a batch, or all images of a file (a path, bytes, or "
-             "an\nobject with read and seek; open: what imgstat.open takes) into one record.\n\n"
-             "Arguments are those of imgstat.stats. Raises ValueError if images of a file differ "
-             "in type.");
-PyDoc_STRVAR(from_bytes_doc, "from_bytes(data, /)\n--\n\n"
+PyDoc_STRVAR(
+    of_doc,
+    "of($type, x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
+    "   device=None, threads=0, **open)\n--\n\n"
+    "Measures an array, all images of a batch, or all images of a file (a path, bytes, or "
+    "an\nobject with read and seek; open: what imgstat.open takes) into one record.\n\n"
+    "Arguments are those of imgstat.stats. Raises ValueError if images of a file differ "
+    "in type.");
+PyDoc_STRVAR(from_bytes_doc, "from_bytes($type, data, /)\n--\n\n"
                              "Makes a record of what to_bytes returned. Damaged bytes are an "
                              "imgstat.Error.");
-PyDoc_STRVAR(to_bytes_doc, "to_bytes()\n--\n\n"
+PyDoc_STRVAR(to_bytes_doc, "to_bytes($self)\n--\n\n"
                            "Returns the bytes of the record, which depend on the samples and the "
                            "names of files alone:\nthose of `imgstat stats --save-record`.");
-PyDoc_STRVAR(load_doc, "load(path, /)\n--\n\n"
+PyDoc_STRVAR(load_doc, "load($type, path, /)\n--\n\n"
                        "Loads a record from a file that holds one.");
-PyDoc_STRVAR(save_doc, "save(path, *, replace=False)\n--\n\n"
+PyDoc_STRVAR(save_doc, "save($self, path, *, replace=False)\n--\n\n"
                        "Writes the record as a file, which may exist if replace is true.");
-PyDoc_STRVAR(merge_doc, "merge(records, /)\n--\n\n"
+PyDoc_STRVAR(merge_doc, "merge($type, records, /)\n--\n\n"
                         "Merges an iterable of records into a new one. ValueError if they are of "
                         "different kinds, or none.");
-PyDoc_STRVAR(stats_doc, "stats(*, percentiles=None, method='linear', bins=None, range=None, "
+PyDoc_STRVAR(stats_doc, "stats($self, *, percentiles=None, method='linear', bins=None, range=None, "
                         "ddof=0, median=None,\n      mode=None, shape=False)\n--\n\n"
                         "Computes imgstat.Stats from the record, with the arguments of "
                         "imgstat.stats.");
 PyDoc_STRVAR(percentile_doc,
-             "percentile(q, *, method='linear')\n--\n\n"
+             "percentile($self, q, *, method='linear')\n--\n\n"
              "Returns the q-th percentile (0 to 100), or a list of them for a list q; of several "
              "channels a tuple.\nNaN where only bounds are known.");
-PyDoc_STRVAR(bounds_doc, "bounds(q, /)\n--\n\n"
+PyDoc_STRVAR(bounds_doc, "bounds($self, q, /)\n--\n\n"
                          "Returns (lo, hi), between which the q-th percentile lies: equal where "
                          "it is known exactly.\nOf several channels a tuple of them.");
 PyDoc_STRVAR(transfer_doc,
-             "transfer(method='stretch', *, reference=None, **options)\n--\n\n"
+             "transfer($self, method=None, *, reference=None, **options)\n--\n\n"
              "Makes the imgstat.Transfer that imgstat.normalize (methods stretch, percentile, "
              "meanstd, gamma),\nimgstat.equalize (equalize) or imgstat.match (match, with another "
              "Record as the reference) would\napply to all images of the record as one. options: "

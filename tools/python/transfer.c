@@ -197,22 +197,23 @@ PyDoc_STRVAR(class_doc,
              "--save-transfer` wrote.\nIt never changes, so that threads share it; it pickles, "
              "compares, and is a key of dicts. len(t):\n1, or the number of transfers of a set "
              "(one for each channel of a stack, or for each depth).");
-PyDoc_STRVAR(from_json_doc, "from_json(text, /)\n--\n\n"
+PyDoc_STRVAR(from_json_doc, "from_json($type, text, /)\n--\n\n"
                             "Makes a transfer of the text that to_json returned or a file of "
                             "save has (str or bytes).");
-PyDoc_STRVAR(to_json_doc, "to_json()\n--\n\n"
+PyDoc_STRVAR(to_json_doc, "to_json($self)\n--\n\n"
                           "Returns the transfer as JSON on one line: docs/transforms.md.");
-PyDoc_STRVAR(apply_doc,
-             "apply(x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, out=None, "
-             "device=None,\n      threads=0, stream=None)\n--\n\n"
-             "Maps an array, or each image of a batch, of the type and channels that the transfer "
-             "was made from.\nReturns an array of the same library, shape and device.\n\n"
-             "out: an array that is written to and returned; it may be x where the type stays. "
-             "Other arguments\nare those of imgstat.normalize. Raises ValueError where the type "
-             "or channels do not fit.");
-PyDoc_STRVAR(load_doc, "load(path, /)\n--\n\n"
+PyDoc_STRVAR(
+    apply_doc,
+    "apply($self, x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, out=None, "
+    "device=None,\n      threads=0, stream=None)\n--\n\n"
+    "Maps an array, or each image of a batch, of the type and channels that the transfer "
+    "was made from.\nReturns an array of the same library, shape and device.\n\n"
+    "out: an array that is written to and returned; it may be x where the type stays. "
+    "Other arguments\nare those of imgstat.normalize. Raises ValueError where the type "
+    "or channels do not fit.");
+PyDoc_STRVAR(load_doc, "load($type, path, /)\n--\n\n"
                        "Loads a transfer from a file.");
-PyDoc_STRVAR(save_doc, "save(path, *, replace=False)\n--\n\n"
+PyDoc_STRVAR(save_doc, "save($self, path, *, replace=False)\n--\n\n"
                        "Writes the transfer as a file, which may exist if replace is true.");
 
 #define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
