@@ -497,7 +497,7 @@ IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channe
  * measured (docs/statistics.md). False where it was not asked for, and of merged records. */
 IMGSTAT_API bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16]);
 /* Returns a small copy of what was measured, of the first of several pages: interleaved channels in
- * rows without gaps, in the values of the samples. Each is the mean of the valid ones of 4 by 4
+ * rows without gaps, in the values of the samples. Each is the mean of the valid ones of 3 by 3
  * samples, evenly spaced over the part that it stands for; not a number where none is valid. NULL
  * where it was not asked for, and of merged records. It is the record's. */
 IMGSTAT_API const float *imgstat_record_preview(const ImgstatRecord *record, uint32_t *width,

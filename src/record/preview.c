@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* preview.c: the mean of the valid ones of 4 by 4 samples, evenly spaced over a cell. */
+/* preview.c: the mean of the valid ones of 3 by 3 samples, evenly spaced over a cell. */
 #include "record/preview.h"
 
 #include "base/pixel.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { POINTS = 4 }; /* of a cell, in a row and in a column */
+enum { POINTS = 3 }; /* of a cell, in a row and in a column */
 
 static uint32_t reduced(uint32_t length, uint32_t largest, uint32_t side)
 {
@@ -29,7 +29,7 @@ ImgstatResult preview_create(const ImagePro *like, uint32_t width, uint32_t heig
     *out = made;
     if (!made)
         return error_memory(err, sizeof *made, "a preview");
-    *made = (Preview){.channels = like->channels, .from_width = width, .from_height = height};
+    *made = (Preview){.channels = like->channels, .from_height = height};
     if (largest == 0)
         return IMGSTAT_OK;
     made->width = reduced(width, largest, side);
@@ -38,9 +38,13 @@ ImgstatResult preview_create(const ImagePro *like, uint32_t width, uint32_t heig
     if (size_product((size_t)made->width * made->height, made->channels, &n)) {
         made->samples = calloc(n, sizeof *made->samples);
         made->count = calloc(n, sizeof *made->count);
+        made->column = calloc((size_t)made->width * POINTS, sizeof *made->column);
     }
-    if (made->samples && made->count)
+    if (made->samples && made->count && made->column) {
+        for (uint32_t k = 0; k < made->width * POINTS; k++)
+            made->column[k] = point_of(k, made->width, width);
         return IMGSTAT_OK;
+    }
     preview_destroy(made);
     *out = NULL;
     return error_memory(err, sizeof *made, "a preview");
@@ -52,6 +56,7 @@ void preview_destroy(Preview *preview)
         return;
     free(preview->samples);
     free(preview->count);
+    free(preview->column);
     free(preview);
 }
 
@@ -62,9 +67,10 @@ static void add_row(Preview *preview, const ImagePro *rows, uint32_t y, uint32_t
     const uint64_t least = sample_key_infinity(rows->sample, true);
     const uint64_t most = sample_key_infinity(rows->sample, false);
     const bool floats = sample_is_float(rows->sample);
+    const bool plain = rows->sample == IMGSTAT_U8 || rows->sample == IMGSTAT_U16;
     const unsigned char *const row = image_row(rows, y);
     for (uint32_t k = 0; k < preview->width * POINTS; k++) {
-        const uint32_t x = point_of(k, preview->width, preview->from_width);
+        const size_t x = preview->column[k];
         if (rows->mask && rows->mask[y * rows->mask_pitch + x] == 0)
             continue;
         const size_t at = ((size_t)cell * preview->width + k / POINTS) * channels;
@@ -74,7 +80,8 @@ static void add_row(Preview *preview, const ImagePro *rows, uint32_t y, uint32_t
             if ((floats && (key <= least || key >= most)) ||
                 (rows->has_nodata && key == rows->nodata_key))
                 continue;
-            preview->samples[at + c] += (float)sample_double(rows->sample, key);
+            preview->samples[at + c] +=
+                plain ? (float)key : (float)sample_double(rows->sample, key);
             preview->count[at + c]++;
         }
     }

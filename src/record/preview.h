@@ -10,9 +10,10 @@ typedef struct Preview {
     uint16_t channels;
     float *samples; /* interleaved; not a number where no sample is valid */
     /* Of the image that is copied: */
-    uint32_t from_width, from_height;
-    uint32_t next;  /* of the 4 rows of each cell, in order, those that have come */
-    uint8_t *count; /* valid ones in each sample of a cell so far */
+    uint32_t from_height;
+    uint32_t next;    /* of the 3 rows of each cell, in order, those that have come */
+    uint8_t *count;   /* valid ones in each sample of a cell so far */
+    uint32_t *column; /* 3 of each cell in a row */
 } Preview;
 
 /* Begins the copy of an image of `width` times `height` pixels, whose larger side becomes at most

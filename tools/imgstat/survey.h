@@ -96,6 +96,7 @@ typedef struct Survey {
     FILE *previews;   /* JPEGs; NULL: none are wanted */
     pthread_mutex_t lock;
     uint64_t files, failed;
+    size_t below; /* where in the names begins what they do not have in common: a folder */
 } Survey;
 
 /* Takes the thresholds of --fail-on. False after a usage error. */

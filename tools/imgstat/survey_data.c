@@ -147,7 +147,7 @@ static void put_names(const Survey *survey, FILE *out)
     char *last = text_copy("");
     fputs("\"names\":\"", out);
     for (size_t i = 0; i < survey->n; i++) {
-        char *const name = text_display(survey->images[i].name);
+        char *const name = text_display(survey->images[i].name + survey->below);
         size_t shared = 0;
         while (shared < SHARED_MOST && name[shared] == last[shared] && name[shared] > 0)
             shared++;

@@ -307,8 +307,23 @@ static void order_kinds(Survey *survey)
     free(sorted);
 }
 
+/* The folder that all images are in. */
+static size_t common_folder(const Survey *survey)
+{
+    if (survey->n == 0)
+        return 0;
+    const char *const first = survey->images[0].name, *const slash = strrchr(first, '/');
+    size_t length = slash != NULL ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < survey->n && length > 0; i++)
+        while (length > 0 && strncmp(first, survey->images[i].name, length) != 0)
+            for (length--; length > 0 && first[length - 1] != '/';)
+                length--;
+    return length;
+}
+
 bool survey_finish(Survey *survey)
 {
+    survey->below = common_folder(survey);
     if (survey->n > 0)
         order_kinds(survey);
     for (SurveyKind *kind = survey->kinds; kind != NULL; kind = kind->next)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PLOT_W = 512, PLOT_H = 150 };
+enum { PLOT_W = 512, PLOT_H = 150, STEPS_MOST = 64, OPEN_KINDS = 3 };
 
 static void put_heading(const SurveyKind *kind, FILE *out)
 {
@@ -17,16 +17,17 @@ static void put_heading(const SurveyKind *kind, FILE *out)
     char count[TEXT_NUMBER];
     imgstat_record_images(kind->record, NULL, &pages);
     text_grouped(count, pages);
-    fprintf(out, "<h3>%s image%s, ", count, pages == 1 ? "" : "s");
+    fprintf(out, "<details%s><summary><h3>%s image%s, ", kind->number < OPEN_KINDS ? " open" : "",
+            count, pages == 1 ? "" : "s");
     page_put_text(out, k->photometric);
     fprintf(out, ", %s", imgstat_sample_name(k->sample));
     if (k->bits != 8 * imgstat_sample_bytes(k->sample))
-        fprintf(out, " (%u bits used)", k->bits);
+        fprintf(out, " (%u bit%s)", k->bits, k->bits == 1 ? "" : "s");
     if (kind->group != NULL && *kind->group != '\0') {
         fputs(", group ", out);
         page_put_text(out, kind->group);
     }
-    fputs("</h3>\n", out);
+    fputs("</h3></summary>\n", out);
 }
 
 /* "mean = [0.4853, ...]", of full scale or in values. */
@@ -170,10 +171,14 @@ static void put_curves(const SurveyKind *kind, bool logarithms, FILE *out)
             continue;
         fprintf(out, "<polyline class=\"%s%u\" points=\"", n == 1 ? "only c" : "c",
                 n == 1 ? 9u : i % 3u);
+        const bool steps = h.bins <= STEPS_MOST;
         for (uint32_t k = 0; k < h.bins; k++) {
-            const double height = fmin(height_of(h.counts[k], logarithms) / most, 1);
-            fprintf(out, "%s%.1f,%.1f", k > 0 ? " " : "", (k + 0.5) * PLOT_W / h.bins,
-                    PLOT_H * (1 - height));
+            const double y = PLOT_H * (1 - fmin(height_of(h.counts[k], logarithms) / most, 1));
+            const double width = (double)PLOT_W / h.bins;
+            if (steps)
+                fprintf(out, "%.1f,%.1f %.1f,%.1f ", k * width, y, (k + 1) * width, y);
+            else
+                fprintf(out, "%.1f,%.1f ", (k + 0.5) * width, y);
         }
         fputs("\"/>", out);
     }
@@ -218,4 +223,5 @@ void survey_put_kind(const SurveyKind *kind, FILE *out)
     put_table(kind, out);
     put_paste(kind, out);
     put_plot(kind, out);
+    fputs("</details>\n", out);
 }

@@ -34,7 +34,7 @@ void survey_put_type(const SurveyImage *image, FILE *out)
     page_put_text(out, kind->photometric);
     fprintf(out, ", %s", imgstat_sample_name(kind->sample));
     if (kind->bits != 8 * imgstat_sample_bytes(kind->sample))
-        fprintf(out, " (%u bits)", kind->bits);
+        fprintf(out, " (%u bit%s)", kind->bits, kind->bits == 1 ? "" : "s");
 }
 
 /* ---- Which images ---- */
@@ -85,7 +85,7 @@ static void put_thumbnail(Survey *survey, const SurveyImage *image, FILE *out)
         fread(jpeg, 1, image->preview_bytes, survey->previews) == image->preview_bytes) {
         fprintf(out, "<img width=\"%u\" height=\"%u\" alt=\"Thumbnail of ", image->preview_width,
                 image->preview_height);
-        page_put_text(out, image->name);
+        page_put_text(out, image->name + survey->below);
         fputs("\" style=\"--one:", out);
         put_filter(image, out);
         fputs("\" src=\"data:image/jpeg;base64,", out);
@@ -100,13 +100,14 @@ static void put_thumbnail(Survey *survey, const SurveyImage *image, FILE *out)
 static void put_headings(Survey *survey, FILE *out)
 {
     (void)survey;
-    fputs("<th scope=\"col\">Image</th><th scope=\"col\" data-column=\"name\">Name</th>"
-          "<th scope=\"col\">Size</th><th scope=\"col\">Type</th>",
+    fputs("<th scope=\"col\">Image</th><th scope=\"col\" class=\"text\" "
+          "data-column=\"name\">Name</th>"
+          "<th scope=\"col\" class=\"text\" data-column=\"flags\">Flags</th>"
+          "<th scope=\"col\" class=\"text\">Size</th><th scope=\"col\" class=\"text\">Type</th>",
           out);
     for (size_t i = 0; i < survey_shown_n; i++)
         fprintf(out, "<th scope=\"col\" data-column=\"%s\">%s</th>",
                 measure_names[survey_shown[i].measure], survey_shown[i].heading);
-    fputs("<th scope=\"col\" data-column=\"flags\">Flags</th>", out);
 }
 
 static void put_flag_names(const SurveyImage *image, FILE *out)
@@ -127,8 +128,10 @@ static void put_image(Survey *survey, size_t i, bool thumbnail, FILE *out)
     if (thumbnail)
         put_thumbnail(survey, image, out);
     fputs("</td><th scope=\"row\">", out);
-    page_put_text(out, image->name);
-    fputs("</th>", out);
+    page_put_text(out, image->name + survey->below);
+    fputs("</th><td class=\"text flag\">", out);
+    put_flag_names(image, out);
+    fputs("</td>", out);
     if (image->kind == NULL) {
         fprintf(out, "<td class=\"message\" colspan=\"%zu\">", survey_shown_n + 2);
         page_put_text(out, image->message);
@@ -145,9 +148,7 @@ static void put_image(Survey *survey, size_t i, bool thumbnail, FILE *out)
             fputs("</td>", out);
         }
     }
-    fputs("<td class=\"text flag\">", out);
-    put_flag_names(image, out);
-    fputs("</td></tr>\n", out);
+    fputs("</tr>\n", out);
 }
 
 static void put_images(Survey *survey, FILE *out)
@@ -174,11 +175,11 @@ static void put_title(Survey *survey, FILE *out)
     page_put_text(out, o->n_names == 1 ? o->names[0] : "images");
 }
 
-static void put_count(FILE *out, size_t n, const char *noun)
+static void put_count(FILE *out, size_t n, const char *one, const char *many)
 {
     char text[TEXT_NUMBER];
     text_grouped(text, n);
-    fprintf(out, "%s %s%s", text, noun, n == 1 ? "" : "s");
+    fprintf(out, "%s %s", text, n == 1 ? one : many);
 }
 
 static void put_summary(Survey *survey, FILE *out)
@@ -186,14 +187,13 @@ static void put_summary(Survey *survey, FILE *out)
     size_t flagged = 0;
     for (size_t i = 0; i < survey->n; i++)
         flagged += survey->images[i].flags != 0;
-    put_count(out, survey->files, "file");
+    put_count(out, survey->files, "file", "files");
+    fputs(" (", out);
+    put_count(out, survey->failed, "damaged), ", "damaged), ");
+    put_count(out, survey->n, "image", "images");
     fputs(", ", out);
-    put_count(out, survey->failed, "of them damaged");
-    fputs("; ", out);
-    put_count(out, survey->n, "image");
-    fputs(", ", out);
-    put_count(out, flagged, "with a flag");
-    fprintf(out, ". imgstat %s.", imgstat_version());
+    put_count(out, flagged, "with a flag", "with flags");
+    fprintf(out, ". Made by imgstat %s.", imgstat_version());
 }
 
 static void put_kinds(Survey *survey, FILE *out)
@@ -222,12 +222,18 @@ static void put_flags(Survey *survey, FILE *out)
 
 static void put_shown(Survey *survey, FILE *out)
 {
-    if (survey->n <= MANY_IMAGES)
-        fputs("All images, in the order of the inputs.", out);
-    else
+    if (survey->below > 0) {
+        char *const folder = text_copy(survey->images[0].name);
+        folder[survey->below] = '\0';
+        fputs("Names are those below ", out);
+        page_put_text(out, folder);
+        fputs(". ", out);
+        free(folder);
+    }
+    if (survey->n > MANY_IMAGES)
         fprintf(out,
-                "The %d images with most flags, in the order of the inputs. The others, and "
-                "thumbnails of these alone, need a script.",
+                "The page has thumbnails of the %d images with most flags; without a script it "
+                "shows these alone.",
                 THUMBS_OF_MANY);
 }
 

@@ -77,13 +77,13 @@
     const picture = cell(row, "td", "");
     if (thumbs.has(i)) picture.append(thumbs.get(i));
     cell(row, "th", names[i]).scope = "row";
+    cell(row, "td", data.flags.filter((_, k) => flags[i] >> k & 1).map((flag) => flag.name).join(", "), "text flag");
     if (i in data.messages) {
       cell(row, "td", data.messages[i], "message").colSpan = data.shown.length + 2;
     } else {
       for (const text of data.forms[form[i]]) cell(row, "td", text, "text");
       for (const name of data.shown) cell(row, "td", number(columns[name][i]));
     }
-    cell(row, "td", data.flags.filter((_, k) => flags[i] >> k & 1).map((flag) => flag.name).join(", "), "text flag");
     return row;
   };
   const show = () => {
@@ -141,6 +141,5 @@
   choose();
   show();
   byId("tools").hidden = false;
-  byId("shown").hidden = true;
   document.documentElement.dataset.ready = "yes";
 })();
