@@ -3,6 +3,7 @@
  * processor. */
 #include "batch/feeding.h"
 
+#include "base/sample.h"
 #include "batch/job.h"
 #include "batch/seats.h"
 
@@ -51,17 +52,19 @@ struct Feeding {
 
 typedef struct Sampled {
     unsigned files, decodable;
-    uint64_t bytes; /* of pixels, of the decodable */
+    uint64_t bytes;  /* of pixels, of the decodable */
+    uint64_t stream; /* of these, in the largest strip, tile or image that is one stream */
     bool threads;
 } Sampled;
 
-/* Opens a file whose only page a device may decode. */
+/* Opens a file whose only page the device may decode, and count if that is asked for. */
 static bool open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
 {
     bool unusual = false;
     *file = NULL;
     return jobs->open(jobs->context, job, &unusual, file) && !unusual &&
-           imgstat_file_pages(*file) == 1 && feeding_decodes((*file)->decoder);
+           imgstat_file_pages(*file) == 1 &&
+           (!jobs->counts || sample_is_narrow((*file)->decoder->page.sample));
 }
 
 static void note_unusual(void *context, const char *sentence)
@@ -81,10 +84,21 @@ bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cance
            imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
 }
 
-bool feeding_decodes(const Decoder *decoder)
+/* Uncompressed tiles gain nothing. */
+static bool has_coded_tiles(Decoder *decoder)
 {
-    return decoder->codec->deflated && decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN &&
-           !page_is_masked(decoder);
+    TiledPage page;
+    CodedTile *tiles = NULL;
+    const bool has = decoder->codec->coded_tiles(decoder, &page, &tiles);
+    free(tiles);
+    return has && (page.coding != TILE_PLAIN || decoder->mode == DECODE_THREADS);
+}
+
+bool feeding_decodes(Decoder *decoder)
+{
+    return decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN && !page_is_masked(decoder) &&
+           (decoder->codec->deflated ||
+            (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
 }
 
 bool feeding_is_worthwhile(double pages, double fed, double bytes)
@@ -96,11 +110,14 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
 {
     ImgstatFile *file;
     sum->files++;
-    if (open_page(jobs, job, &file)) {
+    if (open_page(jobs, job, &file) && feeding_decodes(file->decoder)) {
         const ImgstatPage *const page = &file->decoder->page;
+        const uint64_t bytes = (uint64_t)page->width * page->height * page->channels *
+                               imgstat_sample_bytes(page->sample);
+        const uint64_t tile = file->decoder->caps.tile_bytes, stream = tile ? tile : bytes;
         sum->decodable++;
-        sum->bytes += (uint64_t)page->width * page->height * page->channels *
-                      imgstat_sample_bytes(page->sample);
+        sum->bytes += bytes;
+        sum->stream = stream > sum->stream ? stream : sum->stream;
         sum->threads = file->decoder->mode == DECODE_THREADS;
         *like = *page;
     }
@@ -108,7 +125,7 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
 }
 
 /* Whether the batch gains by a device. */
-static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, double *each)
+static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, double *stream)
 {
     const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
     Sampled sum = {0};
@@ -120,7 +137,7 @@ static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, 
         return false;
     const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
     *always = sum.threads;
-    *each = (double)sum.bytes / sum.decodable;
+    *stream = (double)sum.stream;
     return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
                                             stands_for * (double)sum.bytes);
 }
@@ -187,10 +204,10 @@ static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
 ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
-    double each;
+    double stream;
     ImgstatPage like;
     *out = NULL;
-    if (!is_worthwhile(jobs, &always, &like, &each))
+    if (!is_worthwhile(jobs, &always, &like, &stream))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
@@ -198,7 +215,7 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->jobs = *jobs;
     f->always = always;
     f->like = like;
-    f->latency = each / 45e6;
+    f->latency = stream / 45e6;
     show_name(jobs->devices->device[0].name, f->shown);
     seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);

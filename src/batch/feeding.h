@@ -38,7 +38,7 @@ bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cance
                       bool *unusual, ImgstatFile **file);
 
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
-bool feeding_decodes(const Decoder *decoder);
+bool feeding_decodes(Decoder *decoder);
 
 /* Whether a batch gains by a device. fed: those of its pages that the device may decode. bytes: of
  * their pixels. */

@@ -383,9 +383,9 @@ ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker
 /* Opens the page for reading: where the device has decoded it, it is kept in the device's memory,
  * unless something is to be done to its pixels that only the processor does. */
 static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                               PageReader *out, ImgstatError *err)
+                               const TransferShape *shape, PageReader *out, ImgstatError *err)
 {
-    const bool plain = !worker->mapped && !decoder->page.has_nodata && !pipeline->write->has_nodata;
+    const bool plain = !worker->mapped && !shape->has_hole;
     const FedPage *const fed = plain ? worker->fed : NULL;
     const ImagePro *const there =
         fed ? page_batch_image(fed->batch, fed->number, &decoder->page) : NULL;
@@ -407,7 +407,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
     PageReader reader;
-    IMGSTAT_TRY(open_page(pipeline, worker, decoder, &reader, err));
+    IMGSTAT_TRY(open_page(pipeline, worker, decoder, &shape, &reader, err));
     Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
     Transfer *own = NULL;
     ClahePage *clahe = NULL;
