@@ -97,8 +97,7 @@ static bool has_coded_tiles(Decoder *decoder)
 bool feeding_decodes(Decoder *decoder)
 {
     return decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN && !page_is_masked(decoder) &&
-           (decoder->codec->deflated ||
-            (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
+           (decoder->codec->deflated || (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
 }
 
 bool feeding_is_worthwhile(double pages, double fed, double bytes)
