@@ -54,7 +54,8 @@ static bool prepare_tiles(const ImgstatDecode *decode, DecodeFile *f, Decoder *d
 {
     if (!decoder->codec->coded_tiles(decoder, &f->tiled, &f->tiles))
         return false;
-    const bool usual = tiles_span(f->tiles, f->tiled.n_tiles, &f->span);
+    const bool usual = tiles_span(f->tiles, f->tiled.n_tiles, &f->span) &&
+                       tiles_room(&f->tiled, f->tiles, f->tiled.n_tiles) <= TILES_BYTES_MOST;
     if (!f->direct)
         memcpy(decode->staged + f->staged_at, (const uint8_t *)f->from.bytes + f->span.first,
                f->span.bytes);

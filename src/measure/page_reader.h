@@ -30,6 +30,7 @@ typedef struct PageReader {
     bool kept;
     uint16_t filled;      /* planes that are kept and decoded */
     bool direct;          /* page_reader_direct may be used; false after a direct read has failed */
+    bool tiles_there;     /* a band may be a large one in the device's memory */
     uint32_t rows;        /* of a band */
     bool measures;        /* page_reader_each masks lost samples */
     uint8_t *lost_mask;   /* memory for that mask, with the rows of `page`; NULL: no salvage */

@@ -6,6 +6,7 @@ with. GPUs are stand-ins (stand_in.c), and IMGSTAT_DECODE=threads gives them all
 usage: test_fed_devices.py IMGSTAT
 """
 
+import itertools
 import os
 import random
 import re
@@ -236,6 +237,34 @@ def test_tiffs_written(program, folder):
     run(program, "normalize", "--save-transfer=maps.json", "in/001-u8.tif", "-o", "made.tif", cwd=folder)
     compare_written(program, folder, names, (*TRANSFORMS, ["apply", "maps.json"], ["normalize", "--format=png", "--depth=16"]),
                     len(names) // 3)
+
+
+def test_bands(program, folder):
+    """One large page, in several bands, of which the device doubts some, and one is damaged."""
+    rng = random.Random(7)
+    width, height, side = 30000, 200, 16
+    across, down = -(-width // side), -(-height // side)
+    kinds = [zlib.compress(bytes(rng.choice((0, 7, 200, rng.randrange(256))) for _ in range(side * side * 3)))
+             for _ in range(50)]
+    log = folder / "log"
+    for name, wrong in ("right.tif", None), ("wrong.tif", across * down // 2):
+        tiles = [rng.choice(kinds) for _ in range(across * down)]
+        if wrong:
+            tiles[wrong] = tiles[wrong][:-1] + bytes([tiles[wrong][-1] ^ 1])
+        offsets = [*itertools.accumulate((len(tile) for tile in tiles[:-1]), initial=8)]
+        (folder / name).write_bytes(harness.tiff_file(b"".join(tiles), [
+            (256, 4, [width]), (257, 4, [height]), (258, 3, [8] * 3), (259, 3, [8]), (262, 3, [2]), (277, 3, [3]),
+            (322, 4, [side]), (323, 4, [side]), (324, 4, offsets), (325, 4, [len(tile) for tile in tiles]),
+            (42113, 2, [*b"200", 0])]))
+        for words in ["stats", "--json", "--mode"], ["hist", "--json"], ["stats", "--json", "--region=5,30,20000,100"]:
+            expected = texts(run(program, *words, "--device=cpu", name, status=None, cwd=folder))
+            for more in {}, {"doubt": 1}:
+                log.unlink(missing_ok=True)
+                got = texts(run(program, *words, "--device=cuda:0,0", name, status=None, cwd=folder,
+                                variables=gpu(log=log, **more)))
+                check(got == expected, f"{words} of {name} says or prints something else: {got[2]!r}")
+                least = 0 if more or "--region" in words[-1] else 2 if wrong else 4
+                check(decoded(log) >= least, f"{words}: {decoded(log)} bands decoded")
 
 
 def test_plain(program, folder):

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* tile_bands.h: a large page of compressed tiles that a device decodes in pieces: only compressed
+ * bytes move to it. */
+#ifndef IMGSTAT_MEASURE_TILE_BANDS_H
+#define IMGSTAT_MEASURE_TILE_BANDS_H
+
+#include "codec/codec.h"
+#include "device/device.h"
+
+typedef struct TileBands TileBands;
+
+/* Begins to decode the page that is selected, in bands whose rows are a multiple of unit: those of
+ * tiles are one as well. *out becomes NULL if the page is small, or not such as the device decodes.
+ */
+ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
+                              ImgstatError *err);
+
+/* Returns the next band, in the device's memory: it stays until the call after the next one. Its
+ * height is 0 behind the last band. *decoded becomes false if the processor must decode these rows:
+ * then the band has no pixels. */
+ImgstatResult tile_bands_next(TileBands *bands, ImagePro *band, bool *decoded, ImgstatError *err);
+
+/* Waits until the device is done with it. Accepts NULL. */
+void tile_bands_close(TileBands *bands);
+
+#endif
