@@ -4,8 +4,8 @@
 
 #include "base/pixel.h"
 #include "codec/salvage.h"
+#include "decode/tile_bands.h"
 #include "measure/read_ahead.h"
-#include "measure/tile_bands.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tile_bands.c: while the device decodes a band, the compressed bytes of the next one are read. */
-#include "measure/tile_bands.h"
+#include "decode/tile_bands.h"
 
 #include "base/thread_pool.h"
 #include "codec/decode_work.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tile_bands.h: a large page of compressed tiles that a device decodes in pieces: only compressed
  * bytes move to it. */
-#ifndef IMGSTAT_MEASURE_TILE_BANDS_H
-#define IMGSTAT_MEASURE_TILE_BANDS_H
+#ifndef IMGSTAT_DECODE_TILE_BANDS_H
+#define IMGSTAT_DECODE_TILE_BANDS_H
 
 #include "codec/codec.h"
 #include "device/device.h"
