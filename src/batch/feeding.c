@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* feeding.c: which batches a device decodes for, and how jobs are shared between it and the
- * processor. */
+/* feeding.c: how jobs are shared between a device that decodes and the processor. */
 #include "batch/feeding.h"
 
-#include "base/sample.h"
 #include "batch/job.h"
 #include "batch/seats.h"
 
@@ -16,13 +14,8 @@
  * kernels that unfilter and count. */
 enum { FEEDERS = 12 };
 
-/* A batch takes about 0.2 s after 0.3 s for the device: fewer files are done before. */
-enum { LEAST_FILES = 32, LEAST_BYTES = 256 << 20 };
-
 /* Of the device's memory half is used at most. A gigabyte holds 50 photographs of 3 megapixels. */
 static const size_t batch_bytes_most = (size_t)2 << 30, memory_share = 2;
-
-enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
 
 struct Feeding {
     FedJobs jobs;
@@ -46,100 +39,6 @@ struct Feeding {
     uint64_t alone_jobs;  /* and how many these were */
     double latency;       /* seconds from a full batch to its counts, about */
 };
-
-/* ---- Whether ----------------------------------------------------------------------------------
- */
-
-typedef struct Sampled {
-    unsigned files, decodable;
-    uint64_t bytes;  /* of pixels, of the decodable */
-    uint64_t stream; /* of these, in the largest strip, tile or image that is one stream */
-    bool threads;
-} Sampled;
-
-/* Opens a file whose only page the device may decode, and count if that is asked for. */
-static bool open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
-{
-    bool unusual = false;
-    *file = NULL;
-    return jobs->open(jobs->context, job, &unusual, file) && !unusual &&
-           imgstat_file_pages(*file) == 1 &&
-           (!jobs->counts || sample_is_narrow((*file)->decoder->page.sample));
-}
-
-static void note_unusual(void *context, const char *sentence)
-{
-    (void)sentence;
-    *(bool *)context = true;
-}
-
-bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
-                      bool *unusual, ImgstatFile **file)
-{
-    ImgstatOpen open = *how;
-    open.warn = note_unusual;
-    open.warn_context = unusual;
-    return job_is_readable_again(job) && job_open(job, &open, cancel, file, NULL) == IMGSTAT_OK &&
-           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
-           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
-}
-
-/* Uncompressed tiles gain nothing. */
-static bool has_coded_tiles(Decoder *decoder)
-{
-    TiledPage page;
-    CodedTile *tiles = NULL;
-    const bool has = decoder->codec->coded_tiles(decoder, &page, &tiles);
-    free(tiles);
-    return has && (page.coding != TILE_PLAIN || decoder->mode == DECODE_THREADS);
-}
-
-bool feeding_decodes(Decoder *decoder)
-{
-    return decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN && !page_is_masked(decoder) &&
-           (decoder->codec->deflated || (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
-}
-
-bool feeding_is_worthwhile(double pages, double fed, double bytes)
-{
-    return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
-}
-
-static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
-{
-    ImgstatFile *file;
-    sum->files++;
-    if (open_page(jobs, job, &file) && feeding_decodes(file->decoder)) {
-        const ImgstatPage *const page = &file->decoder->page;
-        const uint64_t bytes = (uint64_t)page->width * page->height * page->channels *
-                               imgstat_sample_bytes(page->sample);
-        const uint64_t tile = file->decoder->caps.tile_bytes, stream = tile ? tile : bytes;
-        sum->decodable++;
-        sum->bytes += bytes;
-        sum->stream = stream > sum->stream ? stream : sum->stream;
-        sum->threads = file->decoder->mode == DECODE_THREADS;
-        *like = *page;
-    }
-    imgstat_file_close(file);
-}
-
-/* Whether the batch gains by a device. */
-static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, double *stream)
-{
-    const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
-    Sampled sum = {0};
-    if (device_list_is_cpu(jobs->devices) || jobs->devices->n > 1)
-        return false;
-    for (size_t i = 0; i < looked_at; i++)
-        sample_job(jobs, i * jobs->n / looked_at, &sum, like);
-    if (sum.decodable == 0)
-        return false;
-    const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
-    *always = sum.threads;
-    *stream = (double)sum.stream;
-    return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
-                                            stands_for * (double)sum.bytes);
-}
 
 /* ---- The device -------------------------------------------------------------------------------
  */
@@ -206,7 +105,7 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     double stream;
     ImgstatPage like;
     *out = NULL;
-    if (!is_worthwhile(jobs, &always, &like, &stream))
+    if (!feeding_choose(jobs, &always, &like, &stream))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
@@ -339,7 +238,7 @@ static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatErro
     ImgstatFile *file;
     ImgstatResult res = IMGSTAT_OK;
     *added = PAGE_REFUSED;
-    if (open_page(&fed->feeding->jobs, job, &file))
+    if (feeding_open_page(&fed->feeding->jobs, job, &file))
         res = page_batch_add(fed->feeder->pages, file->decoder, added, err);
     imgstat_file_close(file);
     return res;

@@ -222,7 +222,8 @@ void tile_bands_close(TileBands *b)
     if (!b)
         return;
     const DeviceOps *const ops = b->device->ops;
-    (void)(ops->wait_async(b->device, decode_stream, NULL) == IMGSTAT_OK);
+    if (b->memory.bytes > 0)
+        (void)(ops->wait_async(b->device, decode_stream, NULL) == IMGSTAT_OK);
     ops->release(b->device, &b->memory);
     if (b->staging)
         ops->host_release(b->device, b->staging);
@@ -241,8 +242,10 @@ static bool has_memory(const Device *device, size_t bytes)
     return bytes <= info.memory_bytes / MEMORY_SHARE;
 }
 
-ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
-                              ImgstatError *err)
+/* Describes the bands of the page that is selected. *out becomes NULL if the processor is to decode
+ * it. *bytes: of the device's memory. */
+static ImgstatResult describe(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
+                              size_t *bytes, ImgstatError *err)
 {
     const Codec *const codec = decoder->codec;
     *out = NULL;
@@ -252,20 +255,40 @@ ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, T
     TileBands *const b = calloc(1, sizeof *b);
     if (!b)
         return error_memory(err, sizeof *b, "bands of tiles");
-    b->device = device;
-    b->decoder = decoder;
-    ImgstatResult res = IMGSTAT_OK;
-    size_t bytes;
+    *b = (TileBands){.device = device, .decoder = decoder};
     if (codec->coded_tiles(decoder, &b->page, &b->tiles) && choose_bands(b, unit) &&
-        has_memory(device, bytes = place_slots(b)))
-        res = allocate(b, bytes, err);
+        has_memory(device, *bytes = place_slots(b)))
+        *out = b;
     else
-        b->n = 0;
-    if (res == IMGSTAT_OK && b->n > 0)
+        tile_bands_close(b);
+    return IMGSTAT_OK;
+}
+
+bool tile_bands_possible(Device *device, Decoder *decoder, uint32_t unit)
+{
+    TileBands *bands;
+    size_t bytes;
+    const ImgstatResult res = describe(device, decoder, unit, &bands, &bytes, NULL);
+    const bool possible = res == IMGSTAT_OK && bands;
+    tile_bands_close(bands);
+    return possible;
+}
+
+ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
+                              ImgstatError *err)
+{
+    TileBands *b;
+    size_t bytes;
+    *out = NULL;
+    IMGSTAT_TRY(describe(device, decoder, unit, &b, &bytes, err));
+    if (!b)
+        return IMGSTAT_OK;
+    ImgstatResult res = allocate(b, bytes, err);
+    if (res == IMGSTAT_OK)
         res = prepare(b, 0, err);
-    if (res == IMGSTAT_OK && b->n > 0)
+    if (res == IMGSTAT_OK)
         res = decode(b, 0, err);
-    if (res == IMGSTAT_OK && b->n > 0)
+    if (res == IMGSTAT_OK)
         *out = b;
     else
         tile_bands_close(b);

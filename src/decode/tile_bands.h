@@ -9,9 +9,11 @@
 
 typedef struct TileBands TileBands;
 
-/* Begins to decode the page that is selected, in bands whose rows are a multiple of unit: those of
- * tiles are one as well. *out becomes NULL if the page is small, or not such as the device decodes.
- */
+/* Whether the page that is selected is large, and such as the device decodes. */
+bool tile_bands_possible(Device *device, Decoder *decoder, uint32_t unit);
+
+/* Begins to decode the page that is selected, in bands whose rows are a multiple of unit, and of
+ * the rows of a tile. *out becomes NULL if that is not possible. */
 ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
                               ImgstatError *err);
 

@@ -265,6 +265,17 @@ def test_bands(program, folder):
                 check(got == expected, f"{words} of {name} says or prints something else: {got[2]!r}")
                 least = 0 if more or "--region" in words[-1] else 2 if wrong else 4
                 check(decoded(log) >= least, f"{words}: {decoded(log)} bands decoded")
+        for i, (words, least) in enumerate(((["normalize", "--fast"], 4), (["equalize", "--clahe", "--fast"], 4),
+                                            (["normalize", "--depth=float", "--format=tiff"], 4),
+                                            (["normalize", "--out-nodata=3", "--fast"], 0))):
+            names = [f"{i}{device}{name}" for device in ("cpu", "cuda")]
+            log.unlink(missing_ok=True)
+            done = [run(program, *words, f"--device={device}", name, "-o", to, "--force", status=None, cwd=folder,
+                        variables=gpu(log=log)) for device, to in zip(("cpu", "cuda:0,0"), names)]
+            written = [(folder / to).exists() and (folder / to).read_bytes() for to in names]
+            check(done[0].returncode == done[1].returncode == (1 if wrong else 0), f"{words} of {name}: {done[1].stderr!r}")
+            check(written[0] == written[1] and bool(written[0]) == (not wrong), f"{words} of {name}: other bytes")
+            check(decoded(log) >= (0 if wrong else least), f"{words} of {name}: {decoded(log)} bands decoded")
 
 
 def test_plain(program, folder):
