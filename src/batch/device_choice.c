@@ -8,7 +8,6 @@
 #include "base/thread_pool.h"
 #include "batch/feeding.h"
 #include "batch/job.h"
-#include "codec/encoder.h"
 #include "transfer/transfer.h"
 
 #include <stdio.h>
@@ -35,10 +34,10 @@ static const double ns_a_byte[STEPS][CLASSES] = {
 static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044e-9;
 static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 
-/* PNGs that a GPU decodes, on an H100: decoding them by one thread; opening the GPU beside busy
- * processors, and leaving it; what one thread brings it, and what it decodes, of samples; a stream.
- */
-static const double png_byte_s = 2.1e-9, fed_open_s = 0.7;
+/* Files that a GPU decodes, on an H100: decoding PNG, and tiles or strips, by one thread; opening
+ * the GPU beside busy processors, and leaving it; what one thread brings it, and what it decodes,
+ * of samples; a stream. */
+static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.7;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 /* Compressing PNG by one thread, and what one thread does of it where the GPU compresses. */
 static const double pack_byte_s = 3.2e-9, fed_pack_byte_s = 3.5e-9;
@@ -105,11 +104,15 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, do
     sum->pages += times;
 }
 
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, bool written, double times)
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, bool written, double times)
 {
+    const double bytes = times * page_bytes(page);
+    const bool png = strcmp(page->format, "png") == 0;
     sum->fed_pages += times;
-    sum->fed_bytes += times * page_bytes(page);
-    sum->packed_bytes += written ? times * page_bytes(page) : 0;
+    sum->fed_bytes += bytes;
+    sum->packed_bytes += written ? bytes : 0;
+    sum->stream_bytes = stream > sum->stream_bytes ? stream : sum->stream_bytes;
+    sum->decode_ns += bytes * (png ? png_byte_ns : tile_byte_ns);
 }
 
 /* Threads that have a page. */
@@ -121,8 +124,7 @@ static double busy_threads(const WorkSum *sum, unsigned threads)
 /* Of decoding and encoding by threads. */
 static double coding_seconds(const WorkSum *sum, unsigned threads)
 {
-    return (sum->fed_bytes * png_byte_s + sum->packed_bytes * pack_byte_s) /
-           busy_threads(sum, threads);
+    return (1e-9 * sum->decode_ns + sum->packed_bytes * pack_byte_s) / busy_threads(sum, threads);
 }
 
 double work_seconds_cpu(const WorkSum *sum, unsigned threads)
@@ -137,7 +139,7 @@ double work_seconds_cpu(const WorkSum *sum, unsigned threads)
 static double seconds_fed(const WorkSum *sum, unsigned threads)
 {
     const double cpu = work_seconds_cpu(sum, threads);
-    const double stream = stream_byte_s * sum->fed_bytes / sum->fed_pages;
+    const double stream = stream_byte_s * sum->stream_bytes;
     const double brought =
         (sum->fed_bytes * fed_byte_s + sum->packed_bytes * fed_pack_byte_s) / threads;
     const double fed =
@@ -167,12 +169,20 @@ static bool has_driver(void)
 }
 
 /* Whether a GPU that decodes the page also does what follows. */
-static bool is_fed(const ImgstatJob *job, const ImgstatWork *work, const ImgstatPage *page)
+static bool is_fed(const ImgstatJob *job, const ImgstatWork *work)
 {
     if (work->measure)
         return work->measure->region.width == 0;
-    const EncodeFormat *const to = job->output ? encode_format_of_path(job->output) : NULL;
-    return work->together != IMGSTAT_BY_ALL && to && strcmp(to->name, page->format) == 0;
+    return work->together != IMGSTAT_BY_ALL && feeding_writes(job, NULL);
+}
+
+/* Adds the page of an input that is selected, which stands for `times` of them. */
+static void add_decoding(WorkSum *sum, Decoder *decoder, const ImgstatWork *work, double times)
+{
+    const ImgstatPage *const page = &decoder->page;
+    const uint64_t tile = decoder->caps.tile_bytes;
+    if (feeding_decodes(decoder) && (!work->measure || class_of(page->sample) == NARROW))
+        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), !work->measure, times);
 }
 
 /* Adds one input that stands for `stands_for` of them; what cannot be opened counts nothing here:
@@ -190,8 +200,8 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
         file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK) {
         work_add(sum, &page, work, stands_for * file->n_chosen);
-        if (feeding_decodes(file->decoder) && is_fed(job, work, &page))
-            work_add_fed(sum, &page, !work->measure, stands_for);
+        if (is_fed(job, work))
+            add_decoding(sum, file->decoder, work, stands_for);
     }
     imgstat_file_close(file);
 }

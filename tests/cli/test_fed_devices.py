@@ -26,7 +26,7 @@ COMMANDS = (["stats"], ["stats", "--json", "--mode", "--shape", "--percentiles=0
             ["stats", "--json", "--by=group=([a-z]*)[0-9]*.png"], ["stats", "--json", "--region=3,2,9,5"],
             ["stats", "--json", "--salvage"])
 
-TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth=8"], ["equalize"], ["equalize", "--clahe"],
+TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth=8"], ["equalize", "--memory=40M"], ["equalize", "--clahe"],
               ["normalize", "--format=tiff", "--depth=float"], ["normalize", "--method=percentile", "--level=6"],
               ["normalize", "--nodata=3"], ["equalize", "--together=file"])
 

@@ -101,10 +101,12 @@ Test(device_choice, chooses_what_was_faster)
     }
 }
 
-/* `stats` and `normalize` of PNGs beside an H100 (tests/bench/time_jobs.py). */
+/* `stats` and `normalize` of photographs and small images beside an H100
+ * (tests/bench/time_jobs.py): PNGs and TIFFs to PNG. */
 Test(device_choice, chooses_who_decodes)
 {
     static const struct {
+        const char *format;
         double n;
         uint32_t width, height;
         uint16_t channels;
@@ -112,20 +114,33 @@ Test(device_choice, chooses_who_decodes)
         double cpu, cuda;
         bool written;
     } rows[] = {
-        {256, 1507, 2048, 3, 16, 0.54, 0.75, false},  {256, 1507, 2048, 3, 4, 1.58, 1.36, false},
-        {2000, 1507, 2048, 3, 16, 3.88, 1.71, false}, {2000, 1507, 2048, 3, 4, 14.10, 2.00, false},
-        {10000, 512, 512, 1, 16, 0.74, 0.86, false},  {10000, 512, 512, 1, 4, 2.48, 1.01, false},
-        {256, 1507, 2048, 3, 16, 0.97, 1.39, true},   {2000, 1507, 2048, 3, 16, 7.40, 4.37, true},
-        {256, 1507, 2048, 3, 4, 3.54, 1.97, true},
+        {"png", 256, 1507, 2048, 3, 16, 0.54, 0.75, false},
+        {"png", 256, 1507, 2048, 3, 4, 1.58, 1.36, false},
+        {"png", 2000, 1507, 2048, 3, 16, 3.88, 1.71, false},
+        {"png", 2000, 1507, 2048, 3, 4, 14.10, 2.00, false},
+        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, false},
+        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, false},
+        {"png", 256, 1507, 2048, 3, 16, 0.97, 1.39, true},
+        {"png", 2000, 1507, 2048, 3, 16, 7.40, 4.37, true},
+        {"png", 256, 1507, 2048, 3, 4, 3.54, 1.97, true},
+        {"tiff", 256, 1507, 2048, 3, 16, 0.40, 0.62, false},
+        {"tiff", 2000, 1507, 2048, 3, 16, 2.84, 1.22, false},
+        {"tiff", 2000, 1507, 2048, 3, 4, 10.44, 1.21, false},
+        {"tiff", 1000, 1507, 2048, 3, 16, 3.02, 1.83, true},
+        {"tiff", 256, 1507, 2048, 3, 4, 2.80, 1.84, true},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const ImgstatPage one = page(rows[i].width, rows[i].height, rows[i].channels, IMGSTAT_U8);
+        ImgstatPage one = page(rows[i].width, rows[i].height, rows[i].channels, IMGSTAT_U8);
+        one.format = rows[i].format;
+        const double stream = strcmp(one.format, "tiff") == 0
+                                  ? 3 << 16
+                                  : (double)one.width * one.height * one.channels;
         const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
         const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
         WorkSum sum = {0};
         work_add(&sum, &one, &work, rows[i].n);
-        work_add_fed(&sum, &one, rows[i].written, rows[i].n);
+        work_add_fed(&sum, &one, stream, rows[i].written, rows[i].n);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
