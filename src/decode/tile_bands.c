@@ -16,7 +16,7 @@ enum {
     PAGE_BYTES = 64 << 20,  /* the processor decodes smaller ones while the device begins */
     TILES_LEAST = 128,      /* one keeps a warp busy at 30 MB/s */
     BAND_BYTES = 256 << 20, /* about half of what decodes at a time on a large GPU */
-    STAGING_BYTES = 32 << 20,
+    STAGING_BYTES = 16 << 20,
     READ_BYTES = 1 << 20, /* of a task */
     MEMORY_SHARE = 3,     /* of the device's memory, at most */
     SLOTS = 2,
@@ -207,6 +207,8 @@ static ImgstatResult prepare(TileBands *b, uint32_t band, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* Begins to decode a band. The uploads of the next one wait for the kernels of this device's
+ * stream: those that use a band are there before, or they would wait for this one. */
 static ImgstatResult decode(TileBands *b, uint32_t band, ImgstatError *err)
 {
     const Slot *const slot = &b->slot[band % SLOTS];
@@ -287,8 +289,6 @@ ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, T
     if (res == IMGSTAT_OK)
         res = prepare(b, 0, err);
     if (res == IMGSTAT_OK)
-        res = decode(b, 0, err);
-    if (res == IMGSTAT_OK)
         *out = b;
     else
         tile_bands_close(b);
@@ -305,16 +305,15 @@ ImgstatResult tile_bands_next(TileBands *b, ImagePro *band, bool *decoded, Imgst
     if (i == b->n)
         return IMGSTAT_OK;
     b->next++;
+    IMGSTAT_TRY(decode(b, i, err));
     if (i + 1 < b->n)
         IMGSTAT_TRY(prepare(b, i + 1, err));
     DeflatedCheck check = {.doubt = DOUBT_STREAM};
-    if (slot->ready) { /* the download also waits for what is done with the band before */
+    if (slot->ready) {
         IMGSTAT_TRY(ops->wait_async(b->device, decode_stream, err));
         IMGSTAT_TRY(ops->download(b->device, &check, slot->check_there, 0, sizeof check, err));
     }
     *decoded = check.doubt == 0;
-    if (i + 1 < b->n)
-        IMGSTAT_TRY(decode(b, i + 1, err));
     IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_CUDA, b->device->index, (void *)(uintptr_t)slot->pixels,
                                    b->pitch, page->width, rows_at(b, i), page->channels,
                                    page->sample, page->bits, NULL, NULL, band, err));
