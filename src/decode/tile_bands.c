@@ -244,51 +244,34 @@ static bool has_memory(const Device *device, size_t bytes)
     return bytes <= info.memory_bytes / MEMORY_SHARE;
 }
 
-/* Describes the bands of the page that is selected. *out becomes NULL if the processor is to decode
- * it. *bytes: of the device's memory. */
-static ImgstatResult describe(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
-                              size_t *bytes, ImgstatError *err)
+bool tile_bands_possible(Decoder *decoder, uint32_t unit)
 {
     const Codec *const codec = decoder->codec;
-    *out = NULL;
-    if (device->ops->fetches || !codec->coded_tiles || page_is_masked(decoder) ||
-        decoder->how.salvage || decoder->caps.unit_rows == 0)
-        return IMGSTAT_OK;
-    TileBands *const b = calloc(1, sizeof *b);
-    if (!b)
-        return error_memory(err, sizeof *b, "bands of tiles");
-    *b = (TileBands){.device = device, .decoder = decoder};
-    if (codec->coded_tiles(decoder, &b->page, &b->tiles) && choose_bands(b, unit) &&
-        has_memory(device, *bytes = place_slots(b)))
-        *out = b;
-    else
-        tile_bands_close(b);
-    return IMGSTAT_OK;
-}
-
-bool tile_bands_possible(Device *device, Decoder *decoder, uint32_t unit)
-{
-    TileBands *bands;
-    size_t bytes;
-    const ImgstatResult res = describe(device, decoder, unit, &bands, &bytes, NULL);
-    const bool possible = res == IMGSTAT_OK && bands;
-    tile_bands_close(bands);
-    return possible;
+    TileBands b = {.decoder = decoder};
+    return codec->coded_tiles && !page_is_masked(decoder) && !decoder->how.salvage &&
+           decoder->caps.unit_rows > 0 && codec->coded_tiles(decoder, &b.page, NULL) &&
+           choose_bands(&b, unit);
 }
 
 ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
                               ImgstatError *err)
 {
-    TileBands *b;
-    size_t bytes;
     *out = NULL;
-    IMGSTAT_TRY(describe(device, decoder, unit, &b, &bytes, err));
-    if (!b)
+    if (device->ops->fetches || !tile_bands_possible(decoder, unit))
         return IMGSTAT_OK;
-    ImgstatResult res = allocate(b, bytes, err);
-    if (res == IMGSTAT_OK)
+    TileBands *const b = calloc(1, sizeof *b);
+    if (!b)
+        return error_memory(err, sizeof *b, "bands of tiles");
+    *b = (TileBands){.device = device, .decoder = decoder};
+    size_t bytes;
+    ImgstatResult res = IMGSTAT_OK;
+    const bool fits = decoder->codec->coded_tiles(decoder, &b->page, &b->tiles) &&
+                      choose_bands(b, unit) && has_memory(device, bytes = place_slots(b));
+    if (fits)
+        res = allocate(b, bytes, err);
+    if (fits && res == IMGSTAT_OK)
         res = prepare(b, 0, err);
-    if (res == IMGSTAT_OK)
+    if (fits && res == IMGSTAT_OK)
         *out = b;
     else
         tile_bands_close(b);

@@ -9,11 +9,11 @@
 
 typedef struct TileBands TileBands;
 
-/* Whether the page that is selected is large, and such as the device decodes. */
-bool tile_bands_possible(Device *device, Decoder *decoder, uint32_t unit);
+/* Whether the page that is selected is large, and such as devices decode. */
+bool tile_bands_possible(Decoder *decoder, uint32_t unit);
 
 /* Begins to decode the page that is selected, in bands whose rows are a multiple of unit, and of
- * the rows of a tile. *out becomes NULL if that is not possible. */
+ * the rows of a tile. *out becomes NULL if the processor is to decode it. */
 ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, TileBands **out,
                               ImgstatError *err);
 

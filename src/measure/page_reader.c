@@ -139,11 +139,10 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     return IMGSTAT_OK;
 }
 
-bool page_reader_tiles_there(Device *device, Decoder *decoder)
+bool page_reader_tiles_there(Decoder *decoder)
 {
     size_t row;
-    return row_bytes_of(decoder, &row) &&
-           tile_bands_possible(device, decoder, band_height(decoder, row));
+    return row_bytes_of(decoder, &row) && tile_bands_possible(decoder, band_height(decoder, row));
 }
 
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out)

@@ -50,9 +50,9 @@ size_t page_reader_whole_bytes(const Decoder *decoder);
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                                const Cancel *cancel, PageReader *out, ImgstatError *err);
 
-/* Returns whether a reader of the page selected that does not keep it has its bands decoded by the
- * device, if PageReader.tiles_there is set. */
-bool page_reader_tiles_there(Device *device, Decoder *decoder);
+/* Returns whether devices that do not fetch decode the page selected, if a reader that does not
+ * keep it has tiles_there set. */
+bool page_reader_tiles_there(Decoder *decoder);
 
 /* Makes a reader of an image, which is its own only band. */
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out);

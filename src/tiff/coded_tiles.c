@@ -117,9 +117,12 @@ static bool find_tile(const TiffDecoder *td, const TiledPage *page, uint32_t num
 bool tiff_coded_tiles(Decoder *base, TiledPage *out, CodedTile **tiles)
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;
-    *tiles = NULL;
+    if (tiles)
+        *tiles = NULL;
     if (base->mode == DECODE_PLAIN || !describe_page(td, out))
         return false;
+    if (!tiles)
+        return true;
     CodedTile *const list = malloc(out->n_tiles * sizeof *list);
     bool good = list != NULL;
     for (uint32_t i = 0; i < out->n_tiles && good; i++)

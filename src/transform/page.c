@@ -391,7 +391,8 @@ static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker
     const ImagePro *const there =
         fed ? page_batch_image(fed->batch, fed->number, &decoder->page) : NULL;
     if (!there) {
-        const bool tiles = plain && page_reader_tiles_there(worker->device, decoder);
+        const bool tiles =
+            plain && !worker->device->ops->fetches && page_reader_tiles_there(decoder);
         const bool keep = !tiles && page_memory(pipeline, decoder).keep;
         IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
                                      out, err));

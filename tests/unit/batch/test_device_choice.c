@@ -19,7 +19,7 @@ static ImgstatPage page(uint32_t width, uint32_t height, uint16_t channels, Imgs
 static WorkSum measured(double n, ImgstatPage one, ImgstatMeasure how)
 {
     WorkSum sum = {0};
-    work_add(&sum, &one, &(ImgstatWork){.measure = &how}, n);
+    work_add(&sum, &one, &(ImgstatWork){.measure = &how}, false, n);
     return sum;
 }
 
@@ -91,7 +91,7 @@ Test(device_choice, chooses_what_was_faster)
             page(rows[i].width, rows[i].height, rows[i].channels, rows[i].sample);
         const ImgstatMethod method = {.transform = rows[i].transform};
         WorkSum sum = {0};
-        work_add(&sum, &one, &(ImgstatWork){.method = &method}, rows[i].n);
+        work_add(&sum, &one, &(ImgstatWork){.method = &method}, false, rows[i].n);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
@@ -139,8 +139,34 @@ Test(device_choice, chooses_who_decodes)
         const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
         const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
         WorkSum sum = {0};
-        work_add(&sum, &one, &work, rows[i].n);
+        work_add(&sum, &one, &work, false, rows[i].n);
         work_add_fed(&sum, &one, stream, rows[i].written, rows[i].n);
+        const double cpu = work_seconds_cpu(&sum, rows[i].threads);
+        const double cuda = work_seconds_cuda(&sum, rows[i].threads);
+        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
+        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
+        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
+                      cpu, cuda, rows[i].cpu, rows[i].cuda);
+    }
+}
+
+/* `stats` of one TIFF of deflate tiles, RGB of 8 bits (docs/lab/2026-11-26-tiff-folders.md). */
+Test(device_choice, chooses_for_large_tiled_pages)
+{
+    static const struct {
+        uint32_t side;
+        unsigned threads;
+        double cpu, cuda;
+    } rows[] = {
+        {25600, 16, 0.33, 0.76}, {25600, 8, 0.59, 0.65},  {25600, 4, 1.18, 0.71},
+        {25600, 2, 2.30, 0.79},  {58880, 16, 1.70, 1.31}, {58880, 8, 3.30, 1.23},
+        {58880, 4, 6.33, 1.20},
+    };
+    const ImgstatMeasure how = {.median = true};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const ImgstatPage one = page(rows[i].side, rows[i].side, 3, IMGSTAT_U8);
+        WorkSum sum = {0};
+        work_add(&sum, &one, &(ImgstatWork){.measure = &how}, true, 1);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
