@@ -776,6 +776,19 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *p
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
 
+/* Writes as text what imgstat_transfer_save writes, without the newline at its end: at most
+ * `capacity` bytes with their NUL (none where capacity is 0). Returns the length of the whole text;
+ * 0 on allocation failure, and of a set for groups of files or kinds of images, which has none. */
+IMGSTAT_API size_t imgstat_transfer_text(const ImgstatTransfer *transfer, char *out,
+                                         size_t capacity);
+
+/* Creates a transfer from n bytes of such text, which is checked completely. name: begins messages.
+ */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_text(const char *name,
+                                                                        const char *text, size_t n,
+                                                                        ImgstatTransfer **out,
+                                                                        ImgstatError *err);
+
 /* Returns the number of transfers in a set; 1 of a transfer that is alone. */
 IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
@@ -804,6 +817,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevic
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
+
+/* imgstat_image_transform into an image of the caller, in host memory or in the device's own, as
+ * for imgstat_transfer_apply. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_transform_to(
+    ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
+    const ImagePro *reference, ImagePro *to, ImgstatError *err);
 
 /* ---- Loading and saving --------------------------------------------------------------------- */
 
