@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""docs/python.md says what is true: its examples run, and its recipes make the record of one process."""
+"""docs/python.md says what is true: its examples run, its recipes make the record of one process, its pictures are what
+docs/pictures/make.py draws."""
 import doctest
+import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -47,6 +50,16 @@ def test_recipes_make_one_record(name, testdata, tmp_path):
     assert record == imgstat.Record.merge(imgstat.Record.of(name) for name in reversed(names))
     assert record.files == 12
     assert "imgstat.Stats(count=" in done.stdout
+
+
+def test_pictures_are_drawn_again(tmp_path):
+    pytest.importorskip("numpy")
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    subprocess.run([sys.executable, str(DOCS / "pictures" / "make.py"), str(tmp_path)], check=True, env=environment)
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made and made == sorted(path.name for path in (DOCS / "pictures").iterdir() if path.suffix != ".py")
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (DOCS / "pictures" / name).read_bytes(), name
 
 
 def test_the_lines_of_the_readme_run():
