@@ -182,7 +182,9 @@ static bool has_driver(void)
 /* Whether a GPU that decodes pages also does what follows. */
 static bool reads_there(const ImgstatWork *work)
 {
-    return work->measure ? work->measure->region.width == 0 : work->together != IMGSTAT_BY_ALL;
+    if (work->measure)
+        return work->measure->region.width == 0 && !work->measure->hash;
+    return work->together != IMGSTAT_BY_ALL;
 }
 
 /* Adds the page of an input that is selected, which stands for `times` of them. */

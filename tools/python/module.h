@@ -15,6 +15,7 @@
 typedef struct State {
     PyObject *error; /* imgstat.Error */
     PyObject *array_type, *stats_type, *histogram_type;
+    PyObject *record_type, *transfer_type, *file_type;
     struct OpenDevice *devices; /* of device.c; the first member that is no object */
 } State;
 
@@ -27,10 +28,14 @@ State *state_of_type(PyTypeObject *type);
 /* Each adds its part to the module: 0, or -1 with an exception. */
 int add_array(PyObject *module);
 int add_error(PyObject *module);
+int add_file(PyObject *module);
 int add_histogram(PyObject *module);
 int add_measure(PyObject *module);
+int add_record(PyObject *module);
 int add_run(PyObject *module);
+int add_save(PyObject *module);
 int add_stats(PyObject *module);
+int add_transfer(PyObject *module);
 int add_transform(PyObject *module);
 
 #endif
