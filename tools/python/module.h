@@ -15,7 +15,7 @@
 typedef struct State {
     PyObject *error; /* imgstat.Error */
     PyObject *array_type, *stats_type, *histogram_type;
-    PyObject *record_type, *transfer_type, *file_type;
+    PyObject *record_type, *transfer_type, *file_type, *dataset_type;
     struct OpenDevice *devices; /* of device.c; the first member that is no object */
 } State;
 
@@ -27,6 +27,7 @@ State *state_of_type(PyTypeObject *type);
 
 /* Each adds its part to the module: 0, or -1 with an exception. */
 int add_array(PyObject *module);
+int add_dataset(PyObject *module);
 int add_error(PyObject *module);
 int add_file(PyObject *module);
 int add_histogram(PyObject *module);
