@@ -18,11 +18,13 @@ static struct Driver {
     int (*context_pop)(void **context);
     int (*allocate)(uintptr_t *address, size_t bytes, void *stream);
     int (*free)(uintptr_t address, void *stream);
+    int (*free_after_all)(uintptr_t address);
     int (*event_create)(void **event, unsigned flags);
     int (*event_record)(void *event, void *stream);
     int (*event_destroy)(void *event);
     int (*stream_wait)(void *stream, void *event, unsigned flags);
     int (*stream_synchronize)(void *stream);
+    int (*stream_captures)(void *stream, int *status);
     int (*error_text)(int error, const char **text);
 } driver;
 
@@ -47,11 +49,13 @@ static void load(void)
         {"cuCtxPopCurrent_v2", &driver.context_pop},
         {"cuMemAllocAsync", &driver.allocate},
         {"cuMemFreeAsync", &driver.free},
+        {"cuMemFree_v2", &driver.free_after_all},
         {"cuEventCreate", &driver.event_create},
         {"cuEventRecord", &driver.event_record},
         {"cuEventDestroy_v2", &driver.event_destroy},
         {"cuStreamWaitEvent", &driver.stream_wait},
         {"cuStreamSynchronize", &driver.stream_synchronize},
+        {"cuStreamIsCapturing", &driver.stream_captures},
         {"cuGetErrorString", &driver.error_text},
     };
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -120,12 +124,22 @@ ImgstatResult driver_allocate(int32_t device_id, size_t bytes, void *stream, uin
     return report(device_id, "allocating the result", status, err);
 }
 
-void driver_free(int32_t device_id, uintptr_t address, void *stream)
+void driver_free(int32_t device_id, uintptr_t address, void *stream, bool waits)
 {
     if (enter(device_id) != 0)
         return;
-    (void)driver.free(address, stream);
+    (void)(waits ? driver.free_after_all(address) : driver.free(address, stream));
     leave();
+}
+
+bool driver_records(int32_t device_id, void *stream)
+{
+    int status = 0; /* CU_STREAM_CAPTURE_STATUS_NONE */
+    if (enter(device_id) != 0)
+        return false;
+    const bool known = driver.stream_captures(stream, &status) == 0;
+    leave();
+    return known && status != 0;
 }
 
 ImgstatResult driver_order(int32_t device_id, void *earlier, void *later, ImgstatError *err)

@@ -11,11 +11,14 @@
 ImgstatResult driver_allocate(int32_t device_id, size_t bytes, void *stream, uintptr_t *out,
                               ImgstatError *err);
 
-/* Frees it in the order of a stream. */
-void driver_free(int32_t device_id, uintptr_t address, void *stream);
+/* Frees it in the order of that stream; with `waits` once all streams are done. */
+void driver_free(int32_t device_id, uintptr_t address, void *stream, bool waits);
 
 /* Lets what follows on a stream wait for what is on an earlier one. */
 ImgstatResult driver_order(int32_t device_id, void *earlier, void *later, ImgstatError *err);
+
+/* Whether a graph records the stream's work. */
+bool driver_records(int32_t device_id, void *stream);
 
 /* Waits until a stream is done. */
 ImgstatResult driver_wait(int32_t device_id, void *stream, ImgstatError *err);

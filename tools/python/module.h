@@ -14,11 +14,12 @@
 /* Of one interpreter. Objects come first and are all PyObject *: STATE_OBJECTS of them. */
 typedef struct State {
     PyObject *error; /* imgstat.Error */
-    PyObject *array_type, *stats_type, *histogram_type;
-    struct OpenDevice *devices; /* of device.c; the first member that is no object */
+    PyObject *array_type, *stats_type, *histogram_type, *chain_type;
+    struct HeldChain *chains;   /* of chains.c; the first member that is no object */
+    struct OpenDevice *devices; /* of device.c */
 } State;
 
-enum { STATE_OBJECTS = offsetof(State, devices) / sizeof(PyObject *) };
+enum { STATE_OBJECTS = offsetof(State, chains) / sizeof(PyObject *) };
 
 /* The State of the module, or of the module that made a type. Never NULL. */
 State *state_of(PyObject *module);
@@ -26,6 +27,7 @@ State *state_of_type(PyTypeObject *type);
 
 /* Each adds its part to the module: 0, or -1 with an exception. */
 int add_array(PyObject *module);
+int add_chain(PyObject *module);
 int add_error(PyObject *module);
 int add_histogram(PyObject *module);
 int add_measure(PyObject *module);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Statistics and contrast of images: exact, in one read, the same on the CPU and on a GPU."""
-from ._imgstat import (Array, Error, Histogram, Stats, __version__, clahe, equalize, histogram, match, normalize,
-                       percentile, stats)
+from ._imgstat import (Array, Chain, Error, Histogram, Stats, __version__, clahe, equalize, histogram, match,
+                       normalize, percentile, stats)
 from .command import run
 
-__all__ = ["Array", "Error", "Histogram", "Stats", "__version__", "clahe", "equalize", "histogram", "match",
-           "normalize", "percentile", "run", "stats"]
+__all__ = ["Array", "Chain", "Error", "Histogram", "Stats", "__version__", "clahe", "equalize", "histogram",
+           "match", "normalize", "percentile", "run", "stats"]
