@@ -12,6 +12,7 @@ import cuda_arrays  # noqa: E402
 import imgstat  # noqa: E402
 
 cuda = cuda_arrays.driver()
+needs_streams = pytest.mark.skipif(not hasattr(cuda.library, "cuStreamCreate"), reason="a stand-in has no streams")
 TYPES = "u1 i1 u2 i2 f2 u4 i4 f4 u8 i8 f8".split()
 FIELDS = "count nan inf nodata masked min max min_at max_at sum mean var std percentiles".split()
 
@@ -138,6 +139,7 @@ def test_refused():
         memoryview(imgstat.equalize(there(x)))
 
 
+@needs_streams
 def test_order_of_streams():
     """A late producer on the caller's stream: calls return before it, and results are those of its pixels."""
     x = picture("u1", (300, 400))
@@ -162,6 +164,7 @@ def test_order_of_streams():
             target.fill(np.zeros_like(x))
 
 
+@needs_streams
 def test_statistics_after_a_late_producer():
     x = picture("f4", (300, 400))
     pinned, target, stream = cuda_arrays.Pinned(cuda, x), there(np.zeros_like(x)), cuda_arrays.Stream(cuda)
@@ -170,6 +173,7 @@ def test_statistics_after_a_late_producer():
     assert same(imgstat.stats(target, stream=stream, percentiles=[5]), imgstat.stats(x, percentiles=[5]))
 
 
+@needs_streams
 def test_chains_and_graphs():
     x = picture("u1", (200, 300, 3))
     source, out, stream = there(x), there(np.zeros_like(x)), cuda_arrays.Stream(cuda)

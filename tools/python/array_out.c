@@ -20,6 +20,11 @@ const ArrayParts *array_parts(PyObject *array)
     return &((Array *)array)->parts;
 }
 
+void array_set_shared(PyObject *array)
+{
+    ((Array *)array)->parts.shared = true;
+}
+
 static void parts_release(const ArrayParts *parts)
 {
     if (parts->release)

@@ -41,6 +41,9 @@ PyObject *array_as(PyObject *array, ArrayKind kind);
 /* The parts of an Array, which it keeps. */
 const ArrayParts *array_parts(PyObject *array);
 
+/* Others use the memory of an Array from now on, on streams that are not its own. */
+void array_set_shared(PyObject *array);
+
 /* array.__dlpack__(): a capsule. versioned: of DLPack 1. */
 PyObject *array_export(PyObject *array, bool versioned);
 

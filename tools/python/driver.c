@@ -7,7 +7,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { CU_OUT_OF_MEMORY = 2, CU_EVENT_DISABLE_TIMING = 2, DEVICES = 64 };
+enum {
+    CU_OUT_OF_MEMORY = 2,
+    CU_EVENT_DISABLE_TIMING = 2,
+    CU_POINTER_DEVICE_ORDINAL = 9,
+    DEVICES = 64
+};
 
 /* Functions of the driver; all return 0 for success. */
 static struct Driver {
@@ -25,6 +30,7 @@ static struct Driver {
     int (*stream_wait)(void *stream, void *event, unsigned flags);
     int (*stream_synchronize)(void *stream);
     int (*stream_captures)(void *stream, int *status);
+    int (*pointer_attribute)(void *out, int attribute, uintptr_t address);
     int (*error_text)(int error, const char **text);
 } driver;
 
@@ -56,6 +62,7 @@ static void load(void)
         {"cuStreamWaitEvent", &driver.stream_wait},
         {"cuStreamSynchronize", &driver.stream_synchronize},
         {"cuStreamIsCapturing", &driver.stream_captures},
+        {"cuPointerGetAttribute", &driver.pointer_attribute},
         {"cuGetErrorString", &driver.error_text},
     };
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -111,6 +118,15 @@ static ImgstatResult report(int32_t device_id, const char *what, int status, Img
     snprintf(err->message, sizeof err->message, "cuda:%d: %s failed: %s", (int)device_id, what,
              text ? text : "there is no CUDA driver");
     return err->code;
+}
+
+int32_t driver_device_of(uintptr_t address)
+{
+    int number = 0;
+    if (pthread_once(&loaded, load) != 0 || !driver_there || !address ||
+        driver.pointer_attribute(&number, CU_POINTER_DEVICE_ORDINAL, address) != 0)
+        return 0;
+    return number;
 }
 
 ImgstatResult driver_allocate(int32_t device_id, size_t bytes, void *stream, uintptr_t *out,

@@ -7,6 +7,9 @@
 
 /* Streams are as in imgstat_async.h. The interpreter's lock is not needed. */
 
+/* Returns the device that an address is on; 0 where the driver does not know it. */
+int32_t driver_device_of(uintptr_t address);
+
 /* Allocates memory in the order of a stream. */
 ImgstatResult driver_allocate(int32_t device_id, size_t bytes, void *stream, uintptr_t *out,
                               ImgstatError *err);

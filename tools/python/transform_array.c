@@ -180,17 +180,28 @@ static PyObject *new_result(const Call *call, PyObject *array, const ArrayOption
                                from->stream);
 }
 
+/* The stream of an array on a GPU, for others that the same call takes; else None. */
+static PyObject *stream_of(const ArrayView *view)
+{
+    return view->memory == IMGSTAT_CUDA ? PyLong_FromVoidPtr(view->stream) : Py_NewRef(Py_None);
+}
+
 /* Opens the result: `out` with a new reference, or a new one. */
 static PyObject *open_result(Call *call, PyObject *array, PyObject *out,
                              const ArrayOptions *options)
 {
-    const ArrayOptions same = {.axes = options->axes, .stream = options->stream};
-    PyObject *const result = option_given(out) ? Py_NewRef(out) : new_result(call, array, options);
-    if (!result)
-        return NULL;
-    if (array_images_open(result, "out", &same, &call->to) == 0 && check_out(call) == 0)
+    PyObject *const stream = stream_of(&call->from.view);
+    const ArrayOptions same = {.axes = options->axes, .stream = stream};
+    PyObject *const result = !stream             ? NULL
+                             : option_given(out) ? Py_NewRef(out)
+                                                 : new_result(call, array, options);
+    int status = -1;
+    if (result && array_images_open(call->state, result, "out", &same, &call->to) == 0)
+        status = check_out(call);
+    Py_XDECREF(stream);
+    if (status == 0)
         return result;
-    Py_DECREF(result);
+    Py_XDECREF(result);
     return NULL;
 }
 
@@ -304,8 +315,11 @@ static int transform_all(Call *call)
 static int open_reference(Call *call, const ArrayOptions *options)
 {
     const ArrayView *const view = &call->reference.view;
-    ArrayOptions same = {.axes = options->axes, .stream = options->stream, .bits = options->bits};
+    PyObject *const stream = stream_of(&call->from.view);
+    ArrayOptions same = {.axes = options->axes, .stream = stream, .bits = options->bits};
     PyObject *axes = NULL;
+    if (!stream)
+        return -1;
     if (call->from.has_batch && option_given(options->axes)) {
         char letters[ARRAY_DIMS + 1] = "";
         const char *const all = PyUnicode_AsUTF8AndSize(options->axes, NULL);
@@ -313,12 +327,13 @@ static int open_reference(Call *call, const ArrayOptions *options)
             if (strchr("HWC", all[i]))
                 letters[n++] = all[i];
         same.axes = axes = PyUnicode_FromString(letters);
-        if (!axes)
-            return -1;
     }
-    const int status =
-        array_images_open(call->work->reference, "the reference", &same, &call->reference);
+    const int status = PyErr_Occurred()
+                           ? -1
+                           : array_images_open(call->state, call->work->reference, "the reference",
+                                               &same, &call->reference);
     Py_XDECREF(axes);
+    Py_DECREF(stream);
     if (status < 0)
         return -1;
     if (view->memory == call->from.view.memory && view->device_id == call->from.view.device_id)
@@ -343,7 +358,7 @@ PyObject *transform_array(State *state, PyObject *array, PyObject *out, const Tr
     Call call = {.state = state, .work = work, .chain = work->chain};
     PyObject *result = NULL;
     if (run_read(run, &call.device, &call.threads) == 0 &&
-        array_images_open(array, "the array", options, &call.from) == 0 &&
+        array_images_open(state, array, "the array", options, &call.from) == 0 &&
         (!work->reference || open_reference(&call, options) == 0))
         result = open_result(&call, array, out, options);
     if (result && (set_way(&call) < 0 || transform_all(&call) < 0)) {
@@ -367,7 +382,7 @@ int transform_chain(State *state, PyObject *array, const ImgstatMethod *method,
     char name[24] = "cpu";
     *out = NULL;
     if (run_read(run, &call.device, &call.threads) == 0 &&
-        array_images_open(array, "the example", options, &call.from) == 0) {
+        array_images_open(state, array, "the example", options, &call.from) == 0) {
         const ArrayView *const view = &call.from.view;
         ImagePro like;
         call.to = call.from; /* results are laid out alike */
