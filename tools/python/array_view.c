@@ -246,10 +246,12 @@ static int set_stream(State *state, void *own, PyObject *stream, ArrayView *view
 static int view_cuda(State *state, PyObject *array, const char *what, PyObject *interface,
                      PyObject *stream, ArrayView *view)
 {
-    void *own;
+    void *own, *otherwise;
     view->memory = IMGSTAT_CUDA;
+    /* Without a stream of its own, an array is there for every stream. */
     if (view_interface(array, what, interface, view) < 0 ||
-        array_stream(PyDict_GetItemString(interface, "stream"), legacy_stream, &own) < 0)
+        array_stream(stream, legacy_stream, &otherwise) < 0 ||
+        array_stream(PyDict_GetItemString(interface, "stream"), otherwise, &own) < 0)
         return -1;
     view->device_id = driver_device_of(view->data);
     return set_stream(state, own, stream, view);

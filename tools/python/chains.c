@@ -19,6 +19,7 @@ struct HeldChain {
     ImagePro like; /* without pixels */
     int16_t alpha;
     void *stream;
+    void *event; /* of its last work: a new stream may have the handle of one that has ended */
     bool busy;
     HeldChain *next; /* used before this one */
 };
@@ -65,6 +66,7 @@ void chain_end(HeldChain *chain)
 {
     if (!chain)
         return;
+    driver_forget(chain->like.device_id, chain->event);
     imgstat_chain_destroy(chain->chain);
     imgstat_device_close(chain->device);
     free(chain);
@@ -135,13 +137,18 @@ ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImageP
         (*out)->busy = true;
     pthread_mutex_unlock(&lock);
     chain_end(ends);
+    if (*out && (*out)->event)
+        res = driver_follow(like->device_id, (*out)->event, stream, err);
     return res;
 }
 
 void chain_give(HeldChain *chain)
 {
+    ImgstatError err;
     if (!chain)
         return;
+    if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
+        (void)driver_wait(chain->like.device_id, chain->stream, &err);
     pthread_mutex_lock(&lock);
     chain->busy = false;
     pthread_mutex_unlock(&lock);

@@ -158,23 +158,47 @@ bool driver_records(int32_t device_id, void *stream)
     return known && status != 0;
 }
 
+ImgstatResult driver_mark(int32_t device_id, void *stream, void **event, ImgstatError *err)
+{
+    int status = enter(device_id);
+    if (status != 0)
+        return report(device_id, "ordering two streams", status, err);
+    if (!*event)
+        status = driver.event_create(event, CU_EVENT_DISABLE_TIMING);
+    if (status == 0)
+        status = driver.event_record(*event, stream);
+    leave();
+    return report(device_id, "ordering two streams", status, err);
+}
+
+ImgstatResult driver_follow(int32_t device_id, void *event, void *stream, ImgstatError *err)
+{
+    int status = enter(device_id);
+    if (status == 0) {
+        status = driver.stream_wait(stream, event, 0);
+        leave();
+    }
+    return report(device_id, "ordering two streams", status, err);
+}
+
+void driver_forget(int32_t device_id, void *event)
+{
+    if (!event || enter(device_id) != 0)
+        return;
+    (void)driver.event_destroy(event); /* once it is done */
+    leave();
+}
+
 ImgstatResult driver_order(int32_t device_id, void *earlier, void *later, ImgstatError *err)
 {
     void *event = NULL;
     if (earlier == later)
         return IMGSTAT_OK;
-    int status = enter(device_id);
-    if (status != 0)
-        return report(device_id, "ordering two streams", status, err);
-    status = driver.event_create(&event, CU_EVENT_DISABLE_TIMING);
-    if (status == 0)
-        status = driver.event_record(event, earlier);
-    if (status == 0)
-        status = driver.stream_wait(later, event, 0);
-    if (event)
-        (void)driver.event_destroy(event); /* once it is done */
-    leave();
-    return report(device_id, "ordering two streams", status, err);
+    ImgstatResult res = driver_mark(device_id, earlier, &event, err);
+    if (res == IMGSTAT_OK)
+        res = driver_follow(device_id, event, later, err);
+    driver_forget(device_id, event);
+    return res;
 }
 
 ImgstatResult driver_wait(int32_t device_id, void *stream, ImgstatError *err)

@@ -20,6 +20,12 @@ void driver_free(int32_t device_id, uintptr_t address, void *stream, bool waits)
 /* Lets what follows on a stream wait for what is on an earlier one. */
 ImgstatResult driver_order(int32_t device_id, void *earlier, void *later, ImgstatError *err);
 
+/* Marks what a stream has to do so far by an event, which is created at the first use; and lets
+ * what follows on a stream wait for that. */
+ImgstatResult driver_mark(int32_t device_id, void *stream, void **event, ImgstatError *err);
+ImgstatResult driver_follow(int32_t device_id, void *event, void *stream, ImgstatError *err);
+void driver_forget(int32_t device_id, void *event); /* accepts NULL */
+
 /* Whether a graph records the stream's work. */
 bool driver_records(int32_t device_id, void *stream);
 
