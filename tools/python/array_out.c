@@ -388,7 +388,8 @@ PyDoc_STRVAR(array_doc,
              "the host can be indexed as a\nmemoryview can.");
 
 static PyMethodDef array_methods[] = {
-    {"tolist", array_tolist, METH_NOARGS, "tolist()\n--\n\nReturns the samples as nested lists."},
+    {"tolist", array_tolist, METH_NOARGS,
+     "tolist($self)\n--\n\nReturns the samples as nested lists."},
     {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
      "Exports the memory by DLPack."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "The kind of memory, and its device."},

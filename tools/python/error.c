@@ -65,7 +65,7 @@ int add_error(PyObject *module)
 {
     State *const state = state_of(module);
     PyObject *const defaults =
-        Py_BuildValue("{sOsOsO}", "code", Py_None, "path", Py_None, "page", Py_None);
+        Py_BuildValue("{sssOsO}", "code", "", "path", Py_None, "page", Py_None);
     if (!defaults)
         return -1;
     state->error = PyErr_NewExceptionWithDoc("imgstat.Error", error_doc, NULL, defaults);

@@ -14,7 +14,8 @@
 /* Of one interpreter. Objects come first and are all PyObject *: STATE_OBJECTS of them. */
 typedef struct State {
     PyObject *error; /* imgstat.Error */
-    PyObject *array_type, *stats_type, *histogram_type, *chain_type;
+    PyObject *array_type, *stats_type, *histogram_type;
+    PyObject *record_type, *transfer_type, *file_type, *chain_type;
     struct HeldChain *chains;   /* of chains.c; the first member that is no object */
     struct OpenDevice *devices; /* of device.c */
 } State;
@@ -29,10 +30,13 @@ State *state_of_type(PyTypeObject *type);
 int add_array(PyObject *module);
 int add_chain(PyObject *module);
 int add_error(PyObject *module);
+int add_file(PyObject *module);
 int add_histogram(PyObject *module);
 int add_measure(PyObject *module);
+int add_record(PyObject *module);
 int add_run(PyObject *module);
 int add_stats(PyObject *module);
+int add_transfer(PyObject *module);
 int add_transform(PyObject *module);
 
 #endif

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Statistics and contrast of images: exact, in one read, the same on the CPU and on a GPU."""
-from ._imgstat import (Array, Chain, Error, Histogram, Stats, __version__, clahe, equalize, histogram, match,
-                       normalize, percentile, stats)
+from ._imgstat import (Array, Chain, Error, Histogram, Record, Stats, Transfer, __version__, clahe, equalize,
+                       histogram, match, normalize, percentile, stats)
 from .command import run
+from .files import File, Page, open
 
-__all__ = ["Array", "Chain", "Error", "Histogram", "Stats", "__version__", "clahe", "equalize", "histogram",
-           "match", "normalize", "percentile", "run", "stats"]
+__all__ = ["Array", "Chain", "Error", "File", "Histogram", "Page", "Record", "Stats", "Transfer", "__version__",
+           "clahe", "equalize", "histogram", "match", "normalize", "open", "percentile", "run", "stats"]
