@@ -115,7 +115,7 @@ class Chain:
     def __new__(
         cls,
         method: str | None,
-        example: Any = None,
+        example: Any,
         *,
         clip: _Range | None = None,
         dtype: _Dtype | None = None,
