@@ -234,3 +234,9 @@ def open(source: Source, *, name: str | None = None, salvage: bool = False, indi
     """
     return File(FileHandle(source, name, salvage=salvage, indices=indices, ignore_masks=ignore_masks,
                            alpha_masks=alpha_masks, mask=mask, mask_page=mask_page, nodata=nodata, limits=limits))
+
+
+def _stats(source: Source, *, nodata: int | float | None = None, **options: Any) -> Stats:
+    """What imgstat.stats makes of a path or file."""
+    with open(source, nodata=nodata) as file:
+        return file.stats(**options)
