@@ -407,6 +407,9 @@ typedef struct ImgstatMeasure {
      * the leading 16 bits of order keys too, and no statistics before imgstat_record_compute. Of
      * the fields above only region counts. */
     bool mergeable;
+    /* A hash of the samples (imgstat_record_hash), found in the first read. Devices do not decode
+     * then. Of images in device memory it is IMGSTAT_ERR_UNSUPPORTED. */
+    bool hash;
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -492,6 +495,9 @@ IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t chann
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
+/* Receives the XXH3 hash of 128 bits, high byte first, of size, type and samples of what was
+ * measured (docs/statistics.md). False where it was not asked for, and of merged records. */
+IMGSTAT_API bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16]);
 
 /* ---- Records and data sets ----------------------------------------------------------------
  * A record merges with others of its kind: bands, pages, files, shards, in any order and grouping,
@@ -1090,12 +1096,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const Imgstat
 
 /* Measures the images of files into a data set, which may hold some: each image into the record of
  * its kind in the group of its job. A file or page that fails is in the account of the data set.
- * Memory does not grow with the number of files but by failures and groups. Of batch->how only the
- * region counts. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL: pages on a
- * channel axis are in groups of their own, which the name of the channel, or "channel 1", is added
- * to after that of the job. batch->page may be NULL; the record that it receives is that of the
- * image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it; the data set
- * holds those that were reported, and some more. */
+ * Memory does not grow with the number of files but by failures and groups. Of batch->how only
+ * region and hash count. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL: pages on
+ * a channel axis are in groups of their own, which the name of the channel, or "channel 1", is
+ * added to after that of the job. batch->page may be NULL; the record that it receives is that of
+ * the image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it; the data
+ * set holds those that were reported, and some more. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                         const ImgstatJobStream *jobs, ImgstatError *err);

@@ -365,3 +365,57 @@ def test_corpus():
             assert all(near(a, b, 1e-12) for a, b in zip(of("percentiles").values(), want["pct_linear"])), line["path"]
             compared += 1
     assert compared > 20
+
+
+@pytest.mark.parametrize("dtype", "u1 u2 i2 u4 f4 f8".split())
+@pytest.mark.parametrize("shape", [(30, 40), (30, 40, 3), (30, 40, 4), (1, 1)])
+def test_saved_pixels_come_back(dtype, shape, tmp_path):
+    x = (np.random.default_rng(0).random(shape) * 255).astype(dtype)
+    paths = [tmp_path / "x.tif"] + ([tmp_path / "x.png"] if dtype in ("u1", "u2") else [])
+    for path in paths:
+        imgstat.save(x, path)
+        assert np.array_equal(imgstat.open(path).read(), x)
+        with pytest.raises(imgstat.Error) as raised:
+            imgstat.save(x, path)
+        assert raised.value.code == "io"
+        imgstat.save(x[::-1], path, replace=True, fast=True, compression="deflate")
+        assert np.array_equal(imgstat.open(str(path)).read(), x[::-1])
+    out = io.BytesIO()
+    imgstat.save(x, out, format="tiff", compression="lzw")
+    with imgstat.open(out) as f:
+        assert f[0].layout["compression"] == "LZW" and np.array_equal(f.read(), x)
+
+
+def test_saving(tmp_path, testdata):
+    x = np.random.default_rng(0).integers(0, 4096, (20, 30), "u2")
+    with imgstat.open(testdata / "photo.tif") as f:
+        imgstat.save(255 - f.read(), tmp_path / "like.tif", like=f[0])
+        with imgstat.open(tmp_path / "like.tif") as g:
+            assert g[0].layout == f[0].layout and np.array_equal(g.read(), 255 - f.read())
+    imgstat.save(x, tmp_path / "bits.tif", bits=12)
+    assert imgstat.open(tmp_path / "bits.tif")[0].bits in (12, 16)
+    planar = np.ascontiguousarray(np.stack([x, x // 2, x // 3]))
+    imgstat.save(planar, tmp_path / "planar.png", axes="CHW")
+    assert np.array_equal(imgstat.open(tmp_path / "planar.png").read(), planar.transpose(1, 2, 0))
+    for wrong, kind in ((lambda: imgstat.save(x, tmp_path / "x.jpg"), ValueError),
+                        (lambda: imgstat.save(x, io.BytesIO()), ValueError),
+                        (lambda: imgstat.save(x, tmp_path / "x.png", compression="lzw"), ValueError),
+                        (lambda: imgstat.save(x, tmp_path / "x.png", level=23), ValueError),
+                        (lambda: imgstat.save(x[None], tmp_path / "x.png", axes="NWH"), None),
+                        (lambda: imgstat.save(np.stack([x, x]), tmp_path / "y.png", axes="NHW"), ValueError),
+                        (lambda: imgstat.save(x, 3), TypeError), (lambda: imgstat.save(x.tolist(), "x.png"), TypeError),
+                        (lambda: imgstat.save(x.astype("f4"), tmp_path / "z.png"), (ValueError, imgstat.Error)),
+                        (lambda: imgstat.save(x, tmp_path / "none" / "x.png"), imgstat.Error)):
+        if kind is None:
+            wrong()
+            continue
+        with pytest.raises(kind):
+            wrong()
+
+    class Full:
+        def write(self, data):
+            raise OSError("no space in the store")
+
+    with pytest.raises(imgstat.Error, match="no space in the store") as raised:
+        imgstat.save(x, Full(), format="png")
+    assert raised.value.code == "io" and isinstance(raised.value.__cause__, OSError)

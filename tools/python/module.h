@@ -35,6 +35,7 @@ int add_histogram(PyObject *module);
 int add_measure(PyObject *module);
 int add_record(PyObject *module);
 int add_run(PyObject *module);
+int add_save(PyObject *module);
 int add_stats(PyObject *module);
 int add_transfer(PyObject *module);
 int add_transform(PyObject *module);

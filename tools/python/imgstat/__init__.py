@@ -3,7 +3,7 @@
 from ._imgstat import (Array, Chain, Error, Histogram, Record, Stats, Transfer, __version__, clahe, equalize,
                        histogram, match, normalize, percentile, stats)
 from .command import run
-from .files import File, Page, open
+from .files import File, Page, open, save
 
 __all__ = ["Array", "Chain", "Error", "File", "Histogram", "Page", "Record", "Stats", "Transfer", "__version__",
-           "clahe", "equalize", "histogram", "match", "normalize", "open", "percentile", "run", "stats"]
+           "clahe", "equalize", "histogram", "match", "normalize", "open", "percentile", "run", "save", "stats"]

@@ -7,7 +7,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Protocol, overload
 
-from ._imgstat import FileHandle, Record, Stats, Transfer
+from ._imgstat import FileHandle, Record, Stats, Transfer, save_array
 
 _DTYPES = {"u": "uint", "i": "int", "f": "float"}
 
@@ -18,6 +18,12 @@ class Readable(Protocol):
     def read(self, size: int, /) -> Any: ...
     def seek(self, offset: int, whence: int = ..., /) -> Any: ...
     def tell(self) -> int: ...
+
+
+class Writable(Protocol):
+    """An object that takes bytes: a file of io, a socket's file, a response ..."""
+
+    def write(self, data: bytes, /) -> Any: ...
 
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview | Readable
@@ -240,3 +246,25 @@ def _stats(source: Source, *, nodata: int | float | None = None, **options: Any)
     """What imgstat.stats makes of a path or file."""
     with open(source, nodata=nodata) as file:
         return file.stats(**options)
+
+
+def save(array: Any, target: str | PathLike[str] | Writable, *, like: Page | None = None, format: str | None = None,
+         compression: str | None = None, level: int | None = None, fast: bool = False, replace: bool = False,
+         axes: str | None = None, alpha: int | None = None, bits: int | None = None) -> None:
+    """Write an array in host memory as a PNG or TIFF of one page.
+
+    array: (H, W), or (H, W, C), or what axes says.
+    target: a path, at which the file is when it is complete; or an object with write.
+    like: a page of an open file, whose profiles, tags and layout the output takes over.
+    format: 'png' or 'tiff'; by default what the ending of the name says, or that of like.
+    compression: 'none', 'deflate'; of TIFF also 'lzw', 'packbits', 'zstd', 'lzma', 'ccittfax4'. level: of it, 0 to 22.
+    fast: writes faster; files with repeating pixels become larger.  replace: an existing file may be replaced.
+    alpha: index of the channel that is alpha; of PNG the last one of 2 or 4 channels is.
+    bits: significant bits of integers, such as 12 in uint16.
+
+    What the output lacks of like is a UserWarning. Raises imgstat.Error or, for an array that no file holds,
+    ValueError; the exception of an object is the __cause__.
+    """
+    page = {"like": like._file._handle, "page": like.index} if like else {}
+    save_array(array, target, format=format, compression=compression, level=level, fast=fast, replace=replace,
+               axes=axes, alpha=alpha, bits=bits, **page)
