@@ -15,7 +15,8 @@
 typedef struct State {
     PyObject *error; /* imgstat.Error */
     PyObject *array_type, *stats_type, *histogram_type;
-    PyObject *record_type, *transfer_type, *file_type, *chain_type;
+    PyObject *record_type, *transfer_type, *file_type, *dataset_type;
+    PyObject *chain_type;
     struct HeldChain *chains;   /* of chains.c; the first member that is no object */
     struct OpenDevice *devices; /* of device.c */
 } State;
@@ -29,6 +30,7 @@ State *state_of_type(PyTypeObject *type);
 /* Each adds its part to the module: 0, or -1 with an exception. */
 int add_array(PyObject *module);
 int add_chain(PyObject *module);
+int add_dataset(PyObject *module);
 int add_error(PyObject *module);
 int add_file(PyObject *module);
 int add_histogram(PyObject *module);
