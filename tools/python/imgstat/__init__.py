@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Statistics and contrast of images: exact, in one read, the same on the CPU and on a GPU."""
 from . import exposure
-from ._imgstat import (Array, Dataset, Error, Histogram, Record, Stats, Transfer, __version__, clahe, equalize, histogram,
-                       match, normalize, percentile, stats)
+from ._imgstat import (Array, Chain, Dataset, Error, Histogram, Record, Stats, Transfer, __version__, clahe, equalize,
+                       histogram, match, normalize, percentile, stats)
 from .command import run
 from .files import File, Measured, Page, measure_files, open, save
 
-__all__ = ["Array", "Dataset", "Error", "File", "Histogram", "Measured", "Page", "Record", "Stats", "Transfer", "__version__",
-           "clahe", "equalize", "exposure", "histogram", "match", "measure_files", "normalize", "open", "percentile", "run", "save",
-           "stats"]
+__all__ = ["Array", "Chain", "Dataset", "Error", "File", "Histogram", "Measured", "Page", "Record", "Stats",
+           "Transfer", "__version__", "clahe", "equalize", "exposure", "histogram", "match", "measure_files",
+           "normalize", "open", "percentile", "run", "save", "stats"]

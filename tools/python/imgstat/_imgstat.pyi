@@ -111,6 +111,26 @@ class Stats:
     def _repr_html_(self) -> str: ...
 
 @final
+class Chain:
+    def __new__(
+        cls,
+        method: str | None,
+        example: Any,
+        *,
+        clip: _Range | None = None,
+        dtype: _Dtype | None = None,
+        out_range: tuple[_Amount, _Amount] | None = None,
+        channels: _Channels | None = None,
+        axes: str | None = None,
+        nodata: float | None = None,
+        alpha: int | None = None,
+        bits: int | None = None,
+        threads: int = 0,
+        stream: Any = None,
+    ) -> Chain: ...
+    def __call__(self, x: Any, /, *, out: Any = None, mask: Any = None, stream: Any = None) -> Any: ...
+
+@final
 class Record:
     @classmethod
     def of(
