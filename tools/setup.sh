@@ -34,6 +34,7 @@ python3           python3
 ?sys:pytest       python3-pytest
 ?sys:hypothesis   python3-hypothesis
 ?c:Python.h       python3-dev
+?sys:ensurepip    python3-venv
 ?exiftool         libimage-exiftool-perl
 ?xmllint          libxml2-utils
 ?convert-im6.q16  imagemagick

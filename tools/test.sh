@@ -78,6 +78,17 @@ for preset in release asan; do
         echo "== $preset: FAILED" >>"$closing"
     fi
 done
+
+# A wheel without CUDA, as others install it.
+if [ "$python" = '-DIMGSTAT_PYTHON=OFF' ] || ! /usr/bin/python3 -m venv build/venv 2>/dev/null ||
+    ! build/venv/bin/pip download --quiet --no-deps --dest build/venv abi3audit >/dev/null 2>&1; then
+    echo '== wheel: skipped (it needs Python 3.11, python3-venv and PyPI)' >>"$closing"
+elif IMGSTAT_CUDA=OFF PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
+    echo '== wheel: built, installed and tested' >>"$closing"
+else
+    status=1
+    echo '== wheel: FAILED' >>"$closing"
+fi
 echo
 cat "$closing" "$closing.counts"
 exit $status

@@ -41,6 +41,15 @@ static FurtherReads reads_of(Device *device,
         .read = read, .context = context, .threads = device->threads, .cache = device->cache};
 }
 
+ImgstatResult measure_finish_image(Device *device, const ImagePro *image, const ImgstatMeasure *how,
+                                   Record *record, ImgstatRecord **out, ImgstatError *err)
+{
+    PageReader reader;
+    page_reader_of_image(device, image, &reader);
+    return result_of_image(record, image->bits, how, reads_of(device, read_further, &reader), out,
+                           err);
+}
+
 ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image,
                                     const ImgstatMeasure *how, ImgstatRecord **out,
                                     ImgstatError *err)
@@ -155,7 +164,7 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, NULL, &reader, err));
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
-    reader.direct = true;
+    reader.direct = reader.tiles_there = true;
     reader.extras = set->extras.wanted ? &set->extras : NULL;
     Record *record = NULL;
     IMGSTAT_TRY(count_page(&reader, set->how, &record, err));
@@ -169,7 +178,7 @@ static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, I
     IMGSTAT_TRY(select_page(set, i, err));
     IMGSTAT_TRY(
         page_reader_open(set->device, set->file->decoder, false, &set->memory, NULL, reader, err));
-    reader->direct = true;
+    reader->direct = reader->tiles_there = true;
     return page_reader_set_region(reader, &set->how->region, err);
 }
 

@@ -365,3 +365,96 @@ def test_corpus():
             assert all(near(a, b, 1e-12) for a, b in zip(of("percentiles").values(), want["pct_linear"])), line["path"]
             compared += 1
     assert compared > 20
+
+
+@pytest.mark.parametrize("dtype", "u1 u2 i2 u4 f4 f8".split())
+@pytest.mark.parametrize("shape", [(30, 40), (30, 40, 3), (30, 40, 4), (1, 1)])
+def test_saved_pixels_come_back(dtype, shape, tmp_path):
+    x = (np.random.default_rng(0).random(shape) * 255).astype(dtype)
+    paths = [tmp_path / "x.tif"] + ([tmp_path / "x.png"] if dtype in ("u1", "u2") else [])
+    for path in paths:
+        imgstat.save(x, path)
+        assert np.array_equal(imgstat.open(path).read(), x)
+        with pytest.raises(imgstat.Error) as raised:
+            imgstat.save(x, path)
+        assert raised.value.code == "io"
+        imgstat.save(x[::-1], path, replace=True, fast=True, compression="deflate")
+        assert np.array_equal(imgstat.open(str(path)).read(), x[::-1])
+    out = io.BytesIO()
+    imgstat.save(x, out, format="tiff", compression="lzw")
+    with imgstat.open(out) as f:
+        assert f[0].layout["compression"] == "LZW" and np.array_equal(f.read(), x)
+
+
+def test_saving(tmp_path, testdata):
+    x = np.random.default_rng(0).integers(0, 4096, (20, 30), "u2")
+    with imgstat.open(testdata / "photo.tif") as f:
+        imgstat.save(255 - f.read(), tmp_path / "like.tif", like=f[0])
+        with imgstat.open(tmp_path / "like.tif") as g:
+            assert g[0].layout == f[0].layout and np.array_equal(g.read(), 255 - f.read())
+    imgstat.save(x, tmp_path / "bits.tif", bits=12)
+    assert imgstat.open(tmp_path / "bits.tif")[0].bits in (12, 16)
+    planar = np.ascontiguousarray(np.stack([x, x // 2, x // 3]))
+    imgstat.save(planar, tmp_path / "planar.png", axes="CHW")
+    assert np.array_equal(imgstat.open(tmp_path / "planar.png").read(), planar.transpose(1, 2, 0))
+    for wrong, kind in ((lambda: imgstat.save(x, tmp_path / "x.jpg"), ValueError),
+                        (lambda: imgstat.save(x, io.BytesIO()), ValueError),
+                        (lambda: imgstat.save(x, tmp_path / "x.png", compression="lzw"), ValueError),
+                        (lambda: imgstat.save(x, tmp_path / "x.png", level=23), ValueError),
+                        (lambda: imgstat.save(x[None], tmp_path / "x.png", axes="NWH"), None),
+                        (lambda: imgstat.save(np.stack([x, x]), tmp_path / "y.png", axes="NHW"), ValueError),
+                        (lambda: imgstat.save(x, 3), TypeError), (lambda: imgstat.save(x.tolist(), "x.png"), TypeError),
+                        (lambda: imgstat.save(x.astype("f4"), tmp_path / "z.png"), (ValueError, imgstat.Error)),
+                        (lambda: imgstat.save(x, tmp_path / "none" / "x.png"), imgstat.Error)):
+        if kind is None:
+            wrong()
+            continue
+        with pytest.raises(kind):
+            wrong()
+
+    class Full:
+        def write(self, data):
+            raise OSError("no space in the store")
+
+    with pytest.raises(imgstat.Error, match="no space in the store") as raised:
+        imgstat.save(x, Full(), format="png")
+    assert raised.value.code == "io" and isinstance(raised.value.__cause__, OSError)
+
+
+def test_many_files(testdata, capfd):
+    """Each image of each file in order, as the program has them; files that fail with their errors."""
+    paths = [testdata / name for name in GOOD] + [testdata / "bad-crc.png", testdata / "photo.tif"]
+    lines = program(capfd, *paths)
+    done = list(imgstat.measure_files(paths, threads=3, percentiles=[50]))
+    assert len(done) == len(lines) > 40
+    for (source, page, s, error), line in zip(done, lines):
+        assert str(source) == line["file"]
+        if error:
+            assert page is None and s is None and error.code == line["error"] and str(error) == line["message"]
+            continue
+        mean = s.mean if page.channels > 1 else (s.mean,)
+        assert (page.width, page.height, page.sample) == (line["width"], line["height"], line["sample"])
+        for a, channel in zip(mean, line["channels"]):
+            assert a == channel["mean"] or channel["mean"] is None and a != a
+    assert [bool(m.error) for m in imgstat.measure_files([b"x", (testdata / "photo.tif").read_bytes()])] == [True, False]
+    assert next(imgstat.measure_files(iter(paths), region=(0, 0, 1, 1))).stats.count in (1, (1, 1, 1))
+    assert list(imgstat.measure_files([])) == []
+    with pytest.raises(TypeError):
+        list(imgstat.measure_files(paths, foo=1))
+    with pytest.raises(TypeError):
+        list(imgstat.measure_files([3]))
+
+
+def test_many_files_end(testdata):
+    """The iterable is read a little ahead, and not after the generator is closed."""
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(1)
+            yield testdata / "photo.tif"
+
+    measured = imgstat.measure_files(endless(), threads=2)
+    assert [next(measured).page.width for _ in range(5)] == [640] * 5
+    measured.close()
+    assert 5 <= len(taken) <= 12

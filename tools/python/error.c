@@ -53,6 +53,59 @@ PyObject *raise_result(State *state, ImgstatResult result, const ImgstatError *e
     return NULL;
 }
 
+PyObject *error_object(State *state, const char *name, ImgstatResult result, const char *sentence)
+{
+    ImgstatError err = {.code = result};
+    PyOS_snprintf(err.message, sizeof err.message, "%s", sentence);
+    const size_t bytes = strlen(name);
+    if (bytes <= UINT16_MAX && strncmp(err.message, name, bytes) == 0)
+        err.file_bytes = (uint16_t)bytes;
+    PyObject *const message = utf8_text(err.message, strlen(err.message));
+    PyObject *const error = message ? error_create(state, &err, message) : NULL;
+    Py_XDECREF(message);
+    return error;
+}
+
+ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback)
+        PyException_SetTraceback(value, traceback);
+    PyObject *const words = PyObject_Str(value);
+    const char *const text = words ? PyUnicode_AsUTF8AndSize(words, NULL) : NULL;
+    PyOS_snprintf(err->message, sizeof err->message, "%s: %s", what,
+                  text ? text : "an exception without text");
+    PyErr_Clear();
+    Py_XDECREF(words);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    if (*kept)
+        Py_DECREF(value);
+    else
+        *kept = value;
+    return IMGSTAT_ERR_IO;
+}
+
+PyObject *raise_because(State *state, PyObject *kept, ImgstatResult result, const ImgstatError *err)
+{
+    if (kept && !PyErr_GivenExceptionMatches(kept, PyExc_Exception)) {
+        PyErr_SetObject((PyObject *)Py_TYPE(kept), kept);
+        Py_DECREF(kept);
+        return NULL;
+    }
+    raise_result(state, result, err);
+    if (!kept)
+        return NULL;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyException_SetCause(value, kept);
+    PyErr_Restore(type, value, traceback);
+    return NULL;
+}
+
 PyDoc_STRVAR(error_doc,
              "What imgstat could not do, beyond a wrong argument (which is a ValueError or a "
              "TypeError).\n\n"

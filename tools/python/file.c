@@ -26,34 +26,12 @@ bool file_begin(FileObject *file)
     return false;
 }
 
-/* From any thread, but one at a time. */
-static void keep_warning(void *context, const char *sentence)
-{
-    FileObject *const file = context;
-    char **const larger = realloc(file->warnings, (file->n_warnings + 1) * sizeof(char *));
-    char *const copy = strdup(sentence);
-    if (larger)
-        file->warnings = larger;
-    if (larger && copy)
-        file->warnings[file->n_warnings++] = copy;
-    else
-        free(copy);
-}
-
 PyObject *file_end(FileObject *file, PyObject *made)
 {
-    char **const warnings = file->warnings;
-    const size_t n = file->n_warnings;
-    file->warnings = NULL;
-    file->n_warnings = 0;
+    Warnings warnings = file->warnings;
+    file->warnings = (Warnings){NULL, 0};
     pthread_mutex_unlock(&file->lock);
-    for (size_t i = 0; i < n; i++) {
-        if (made && PyErr_WarnEx(PyExc_UserWarning, warnings[i], 1) < 0)
-            Py_CLEAR(made);
-        free(warnings[i]);
-    }
-    free(warnings);
-    return made;
+    return warnings_issue(&warnings, made);
 }
 
 PyObject *file_raise(FileObject *file, ImgstatResult result, const ImgstatError *err)
@@ -82,8 +60,8 @@ static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(file);
         return NULL;
     }
-    file->how.open.warn = keep_warning;
-    file->how.open.warn_context = file;
+    file->how.open.warn = warnings_keep;
+    file->how.open.warn_context = &file->warnings;
     ImgstatError err = {0};
     ImgstatResult res;
     Py_BEGIN_ALLOW_THREADS
@@ -118,10 +96,8 @@ static void dealloc(PyObject *self)
     PyTypeObject *const type = Py_TYPE(self);
     Py_BEGIN_ALLOW_THREADS
     imgstat_file_close(file->file);
-    Py_END_ALLOW_THREADS
-    for (size_t i = 0; i < file->n_warnings; i++)
-        free(file->warnings[i]);
-    free(file->warnings);
+    Py_END_ALLOW_THREADS(void)
+    warnings_issue(&file->warnings, NULL);
     file_input_close(&file->input);
     open_release(&file->how);
     pthread_mutex_destroy(&file->lock);

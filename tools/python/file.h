@@ -5,6 +5,7 @@
 
 #include "file_input.h"
 #include "open_options.h"
+#include "warnings.h"
 
 /* The lock is the file's, which serves one thread at a time. No thread waits for it with the GIL.
  */
@@ -13,9 +14,8 @@ typedef struct FileObject {
     OpenHow how;
     ImgstatFile *file; /* NULL: closed */
     pthread_mutex_t lock;
-    char **warnings; /* n_warnings sentences that are not reported yet */
-    size_t n_warnings;
-    uint32_t page; /* that is selected, or IMGSTAT_NO_PAGE */
+    Warnings warnings; /* that are not reported yet */
+    uint32_t page;     /* that is selected, or IMGSTAT_NO_PAGE */
     uint32_t next_row;
     ImgstatPage info; /* of that page */
 } FileObject;

@@ -21,29 +21,6 @@ static ImgstatResult read_bytes(void *context, uint64_t offset, void *to, size_t
 
 /* ---- File objects ---- */
 
-/* Keeps the current exception, to be raised by the call that reads. */
-static ImgstatResult keep_exception(FileInput *input, ImgstatError *err)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    if (traceback)
-        PyException_SetTraceback(value, traceback);
-    PyObject *const words = PyObject_Str(value);
-    const char *const text = words ? PyUnicode_AsUTF8AndSize(words, NULL) : NULL;
-    snprintf(err->message, sizeof err->message, "cannot be read: %s",
-             text ? text : "the object raised an exception");
-    Py_XDECREF(words);
-    PyErr_Clear();
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
-    if (input->raised)
-        Py_DECREF(value);
-    else
-        input->raised = value;
-    return IMGSTAT_ERR_IO;
-}
-
 /* Reads into memory of the library: the number of bytes, or -1 with an exception. */
 static Py_ssize_t read_into(PyObject *object, void *to, size_t bytes)
 {
@@ -95,7 +72,8 @@ static ImgstatResult read_object(void *context, uint64_t offset, void *to, size_
     if (n > (Py_ssize_t)bytes)
         PyErr_SetString(PyExc_ValueError, "the object read more bytes than were asked for");
     *got = n < 0 ? 0 : (size_t)n;
-    const ImgstatResult res = PyErr_Occurred() ? keep_exception(input, err) : IMGSTAT_OK;
+    const ImgstatResult res =
+        PyErr_Occurred() ? error_keep(&input->raised, "cannot be read", err) : IMGSTAT_OK;
     PyGILState_Release(gil);
     pthread_mutex_unlock(&input->lock);
     return res;
@@ -187,20 +165,7 @@ ImgstatResult file_input_open_file(FileInput *input, const ImgstatOpen *how, Img
 PyObject *file_input_raise(State *state, FileInput *input, ImgstatResult result,
                            const ImgstatError *err)
 {
-    PyObject *const cause = input->raised;
+    PyObject *const kept = input->raised;
     input->raised = NULL;
-    if (cause && !PyErr_GivenExceptionMatches(cause, PyExc_Exception)) {
-        PyErr_SetObject((PyObject *)Py_TYPE(cause), cause); /* KeyboardInterrupt and its like */
-        Py_DECREF(cause);
-        return NULL;
-    }
-    raise_result(state, result, err);
-    if (!cause)
-        return NULL;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    PyException_SetCause(value, cause);
-    PyErr_Restore(type, value, traceback);
-    return NULL;
+    return raise_because(state, kept, result, err);
 }
