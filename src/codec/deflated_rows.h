@@ -35,6 +35,7 @@ typedef struct DeflatedRows {
     uint32_t n_colors;
     uint8_t form, depth, pixel_bytes; /* RowForm; bits of a sample; distance to the left pixel */
     uint8_t channels;                 /* of the image */
+    bool parted;                      /* the stream is decompressed in parts, before */
 } DeflatedRows;
 
 /* What the device finds out about it. */

@@ -61,6 +61,12 @@ LANES_INLINE uint32_t lanes_or(const uint32_t value[LANES])
     return __reduce_or_sync(0xFFFFFFFFu, value[lanes_first()]);
 }
 
+/* Returns the least value. */
+LANES_INLINE uint32_t lanes_least(const uint32_t value[LANES])
+{
+    return __reduce_min_sync(0xFFFFFFFFu, value[lanes_first()]);
+}
+
 LANES_INLINE unsigned lanes_count(uint32_t mask)
 {
     return (unsigned)__popc(mask);
@@ -168,6 +174,14 @@ LANES_INLINE uint32_t lanes_or(const uint32_t value[LANES])
     for (unsigned lane = 0; lane < LANES; lane++)
         bits |= value[lane];
     return bits;
+}
+
+LANES_INLINE uint32_t lanes_least(const uint32_t value[LANES])
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        least = value[lane] < least ? value[lane] : least;
+    return least;
 }
 
 LANES_INLINE unsigned lanes_count(uint32_t mask)
