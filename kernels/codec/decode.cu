@@ -13,13 +13,17 @@ static ImgstatResult decode_rows(CudaDevice *device, cudaStream_t stream,
                                  DeflatedCheck *checks, ImgstatError *err)
 {
     bool expands = false;
-    for (size_t i = 0; i < n; i++)
+    uint32_t bands = 1;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t of_image = (images[i].height + DEFLATED_BAND - 1) / DEFLATED_BAND;
+        bands = of_image > bands ? of_image : bands;
         expands = expands || images[i].form != ROWS_PLAIN;
+    }
     CUDA_TRY(device, err, launch_inflate_rows(there, n, checks, stream));
     IMGSTAT_TRY(cuda_launched(device, stream, "inflate_rows", err));
     CUDA_TRY(device, err, launch_add_bytes(there, n, checks, stream));
     IMGSTAT_TRY(cuda_launched(device, stream, "add_bytes", err));
-    CUDA_TRY(device, err, launch_unfilter_rows(there, n, checks, stream));
+    CUDA_TRY(device, err, launch_unfilter_rows(there, n, bands, checks, stream));
     IMGSTAT_TRY(cuda_launched(device, stream, "unfilter_rows", err));
     if (!expands)
         return IMGSTAT_OK;
@@ -34,7 +38,7 @@ static ImgstatResult decode_load(CudaDevice *device, ImgstatError *err)
     CUDA_TRY(device, err, launch_inflate_parted(NULL, NULL, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_inflate_rows(NULL, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_add_bytes(NULL, 0, NULL, NULL));
-    CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_expand_rows(NULL, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_inflate_tiles(&none, NULL, NULL));
     CUDA_TRY(device, err, launch_check_tiles(&none, NULL, NULL));

@@ -56,10 +56,8 @@ static __global__ void __launch_bounds__(LANES)
                               NULL,
                               0};
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
-    if (lanes_leader()) {
-        checks[blockIdx.x].inflate = found;
-        checks[blockIdx.x].doubt = found == INFLATE_RIGHT ? 0 : DOUBT_STREAM;
-    }
+    if (lanes_leader() && found != INFLATE_RIGHT)
+        checks[blockIdx.x].doubt = DOUBT_STREAM;
 }
 
 /*
