@@ -30,7 +30,8 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     StreamPart *const parts = (StreamPart *)malloc(n * sizeof *parts);
     uint32_t *const starts = (uint32_t *)malloc(starts_bytes);
     uint16_t *const words = (uint16_t *)malloc(words_bytes + !words_bytes);
-    if (!parts || !starts || !words)
+    PartMark *const marks = (PartMark *)malloc(n * sizeof *marks);
+    if (!parts || !starts || !words || !marks)
         abort();
     memset(&lanes, POISON, sizeof lanes);
     memset(&search, POISON, sizeof search);
@@ -38,6 +39,7 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     memset(words, POISON, words_bytes);
     memset(starts, POISON, starts_bytes);
     p.parts = (uint64_t)(uintptr_t)parts;
+    p.marks = (uint64_t)(uintptr_t)marks;
     p.starts = (uint64_t)(uintptr_t)starts;
     p.words = (uint64_t)(uintptr_t)words;
     for (uint32_t k = 0; k < n; k++)
@@ -47,17 +49,25 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     InflateVerdict verdict = parts_join(&list, &p);
     *used = 0;
     for (uint32_t k = 0; k < n && verdict == INFLATE_RIGHT; k++)
-        if (parts[k].at != PART_NOWHERE) {
-            verdict = part_write(&lanes, &p, k);
-            *used += 1;
+        for (unsigned is_mark = 0; is_mark < 2 && verdict == INFLATE_RIGHT; is_mark++) {
+            verdict = part_write(&lanes, &p, k, is_mark);
+            *used += is_mark ? marks[k] != 0 : parts[k].at != PART_NOWHERE;
         }
-    for (uint32_t at = 0; at < call->n_out && verdict == INFLATE_RIGHT; at++)
-        call->out[at] = (uint8_t)parts_byte(&p, at, words[at]);
+    for (uint32_t at = 0; at < call->n_out && verdict == INFLATE_RIGHT; at += REPLACED) {
+        const uint32_t left = call->n_out - at;
+        uint32_t word[REPLACED];
+        for (uint32_t i = 0; i < REPLACED; i++)
+            word[i] = i < left ? words[at + i] : POISON << 8;
+        parts_bytes(&p, at, left, word);
+        for (uint32_t i = 0; i < REPLACED && i < left; i++)
+            call->out[at + i] = (uint8_t)word[i];
+    }
     if (verdict == INFLATE_IN_ORDER)
         verdict = inflate_by_lanes(&lanes, call);
     free(parts);
     free(starts);
     free(words);
+    free(marks);
     return verdict;
 }
 

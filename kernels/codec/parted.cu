@@ -8,7 +8,6 @@
 
 enum {
     REPLACE_THREADS = 256,
-    VECTOR = 8, /* words that a thread replaces at a time */
     REPLACE_BLOCKS = 2048,
     MOST_AT_ONCE = 65535 /* streams: a grid has so many blocks in its second direction */
 };
@@ -85,10 +84,9 @@ static __global__ void __launch_bounds__(LANES) write_parts(const PartedStream *
     __shared__ InflateLanes lanes;
     const PartedStream &p = streams[blockIdx.y];
     const bool joined = *(volatile uint32_t *)p.verdict == INFLATE_RIGHT; /* so far */
-    if (blockIdx.x >= p.n_parts || !__all_sync(0xFFFFFFFFu, joined) ||
-        part_list(&p)[blockIdx.x].at == PART_NOWHERE)
+    if (blockIdx.x >= 2 * p.n_parts || !__all_sync(0xFFFFFFFFu, joined))
         return;
-    const InflateVerdict verdict = part_write(&lanes, &p, blockIdx.x);
+    const InflateVerdict verdict = part_write(&lanes, &p, blockIdx.x / 2, blockIdx.x % 2);
     if (lanes_leader() && verdict != INFLATE_RIGHT)
         *(volatile uint32_t *)p.verdict = verdict;
 }
@@ -109,30 +107,17 @@ static __global__ void __launch_bounds__(REPLACE_THREADS) replace_words(const Pa
     const PartedStream &p = streams[blockIdx.y];
     if (*(const uint32_t *)p.verdict != INFLATE_RIGHT)
         return;
-    volatile uint16_t *const words = (volatile uint16_t *)p.words;
-    const uint32_t vectors = p.n_out / VECTOR + 1;
+    const uint32_t vectors = p.n_out / REPLACED + 1;
     for (uint32_t i = blockIdx.x * REPLACE_THREADS + threadIdx.x; i < vectors;
          i += REPLACE_THREADS * REPLACE_BLOCKS) {
-        const uint32_t left = p.n_out - VECTOR * i;
-        if (left == 0)
-            return;
         const uint4 all = ((const uint4 *)p.words)[i];
         uint2 bytes = {__byte_perm(all.x, all.y, 0x6420), __byte_perm(all.z, all.w, 0x6420)};
         if ((all.x | all.y | all.z | all.w) & (WORD_BEFORE | (uint32_t)WORD_BEFORE << 16)) {
-            const uint32_t word[VECTOR] = {all.x & 0xFFFF, all.x >> 16,    all.y & 0xFFFF,
-                                           all.y >> 16,    all.z & 0xFFFF, all.z >> 16,
-                                           all.w & 0xFFFF, all.w >> 16};
-            uint32_t byte[VECTOR];
-#pragma unroll
-            for (uint32_t k = 0; k < VECTOR; k++) {
-                byte[k] = word[k] & 0xFF;
-                if (k >= left || !(word[k] & WORD_BEFORE))
-                    continue;
-                byte[k] = parts_byte(&p, VECTOR * i + k, word[k]);
-                words[VECTOR * i + k] = (uint16_t)byte[k];
-            }
-            bytes.x = byte[0] | byte[1] << 8 | byte[2] << 16 | byte[3] << 24;
-            bytes.y = byte[4] | byte[5] << 8 | byte[6] << 16 | byte[7] << 24;
+            uint32_t word[REPLACED] = {all.x & 0xFFFF, all.x >> 16, all.y & 0xFFFF, all.y >> 16,
+                                       all.z & 0xFFFF, all.z >> 16, all.w & 0xFFFF, all.w >> 16};
+            parts_bytes(&p, REPLACED * i, p.n_out - REPLACED * i, word);
+            bytes.x = __byte_perm(word[0] | word[1] << 8, word[2] | word[3] << 8, 0x5410);
+            bytes.y = __byte_perm(word[4] | word[5] << 8, word[6] | word[7] << 8, 0x5410);
         }
         ((uint2 *)p.out)[i] = bytes;
     }
@@ -155,15 +140,8 @@ static __global__ void __launch_bounds__(LANES)
     InflateVerdict found = (InflateVerdict)*verdict;
     __syncwarp(); /* all lanes have read it */
     if (found == INFLATE_IN_ORDER) {
-        const InflateCall call = {(const uint8_t *)p.in,
-                                  p.n_in,
-                                  p.before,
-                                  (uint8_t *)p.out,
-                                  p.n_out,
-                                  p.window,
-                                  TO_BYTES,
-                                  NULL,
-                                  0};
+        const InflateCall call = inflate_call((const uint8_t *)p.in, p.n_in, p.before,
+                                              (uint8_t *)p.out, p.n_out, p.window);
         found = inflate_by_lanes(&lanes, &call);
     }
     if (lanes_leader()) {
@@ -176,11 +154,12 @@ static __global__ void __launch_bounds__(LANES)
 static cudaError_t launch_round(const PartedStream *there, size_t n, uint32_t most_parts,
                                 DeflatedCheck *checks, cudaStream_t stream)
 {
-    const dim3 each(most_parts, (unsigned)n), replacing(REPLACE_BLOCKS, (unsigned)n);
+    const dim3 each(most_parts, (unsigned)n), twice(2 * most_parts, (unsigned)n),
+        replacing(REPLACE_BLOCKS, (unsigned)n);
     find_parts<<<each, LANES, 0, stream>>>(there);
     measure_parts<<<each, LANES, 0, stream>>>(there);
     join_parts<<<(unsigned)n, LANES, 0, stream>>>(there);
-    write_parts<<<each, LANES, 0, stream>>>(there);
+    write_parts<<<twice, LANES, 0, stream>>>(there);
     replace_words<<<replacing, REPLACE_THREADS, 0, stream>>>(there);
     finish_streams<<<(unsigned)n, LANES, 0, stream>>>(there, checks);
     return cudaGetLastError();

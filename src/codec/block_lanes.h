@@ -17,12 +17,14 @@ enum {
     SEARCH_LENGTHS = 19,         /* which has so many lengths of 3 bits at most */
     SEARCH_CODES = 286 + 30,     /* lengths, of 14 bits at most */
     SEARCH_BEHIND = (31 + SEARCH_HEAD + 3 * SEARCH_LENGTHS + 14 * SEARCH_CODES) / 32 + 3,
+    SEARCH_SHARES = 1 << 9,
     SEARCH_KEPT = 4 /* places that a lane keeps; of photographs, one lane in four has any */
 };
 
 /* What the lanes share. */
 typedef struct BlockSearch {
     uint32_t window[SEARCH_WORDS + SEARCH_BEHIND];
+    uint8_t shares[SEARCH_SHARES];
     uint16_t place[SEARCH_KEPT][LANES]; /* that passed, in bits of the window */
     uint8_t places[LANES];
     uint8_t table[1 << PRECODE_BITS][LANES]; /* symbol << 3 | bits of its code */
@@ -54,13 +56,26 @@ LANES_INLINE uint64_t search_precode(const BlockSearch *s, uint32_t at)
     return bits & (((uint64_t)1 << 3 * n) - 1);
 }
 
-LANES_INLINE bool search_precode_complete(uint64_t lengths)
+/* What a code of so many bits takes of 2^PRECODE_BITS; 0 bits: no code. */
+LANES_INLINE unsigned search_share(unsigned bits)
+{
+    return (1u << PRECODE_BITS >> bits) & ((1u << PRECODE_BITS) - 1);
+}
+
+/* Fills the table of what codes of three lengths take. */
+LANES_INLINE void search_shares(BlockSearch *s)
+{
+    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+        for (unsigned i = lane; i < SEARCH_SHARES; i += LANES)
+            s->shares[i] =
+                (uint8_t)(search_share(i & 7) + search_share(i >> 3 & 7) + search_share(i >> 6));
+}
+
+LANES_INLINE bool search_precode_complete(const BlockSearch *s, uint64_t lengths)
 {
     unsigned sum = 0;
-    for (unsigned i = 0; i < SEARCH_LENGTHS; i++) { /* of 2^PRECODE_BITS; nothing of length 0 */
-        const unsigned l = (unsigned)(lengths >> 3 * i) & 7;
-        sum += (1u << PRECODE_BITS >> l) & ((1u << PRECODE_BITS) - 1);
-    }
+    for (unsigned i = 0; i < 3 * SEARCH_LENGTHS; i += 9)
+        sum += s->shares[lengths >> i & (SEARCH_SHARES - 1)];
     return sum == 1u << PRECODE_BITS;
 }
 
@@ -137,7 +152,7 @@ LANES_INLINE void search_words(BlockSearch *s, unsigned lane, uint32_t limit)
         for (uint32_t heads = search_heads(s->window[i], s->window[i + 1]); heads;
              heads &= heads - 1) {
             const uint32_t at = 32 * i + lanes_lowest(heads);
-            if (n < SEARCH_KEPT && at < limit && search_precode_complete(search_precode(s, at)))
+            if (n < SEARCH_KEPT && at < limit && search_precode_complete(s, search_precode(s, at)))
                 s->place[n++][lane] = (uint16_t)at;
         }
     s->places[lane] = (uint8_t)n;
@@ -151,7 +166,8 @@ LANES_INLINE uint32_t block_by_lanes(BlockSearch *s, const uint8_t *in, uint32_t
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
         for (uint32_t i = lane; i < SEARCH_WORDS + SEARCH_BEHIND; i += LANES)
             s->window[i] = lanes_word(in, n_in, first + i);
-    lanes_meet(); /* the window is there */
+    search_shares(s);
+    lanes_meet(); /* the window and the table are there */
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
         search_words(s, lane, limit);
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {

@@ -136,12 +136,29 @@ LANES_INLINE InflateVerdict inflate_write(InflateLanes *s, const InflateCall *c,
 
 /* ---- Blocks ---- */
 
+/* Sets a mark if one is due. inside: the place lies in a block. */
+LANES_INLINE void inflate_mark(const InflateCall *c, InflatePlace *at, bool inside)
+{
+    const PartMark mark = (uint64_t)at->done << 32 | (uint64_t)inside << 63 | c->part << MARK_BITS |
+                          (at->bit & ((1u << MARK_BITS) - 1));
+    if (at->done < at->due || (inside && !at->inside))
+        return;
+    if (lanes_leader())
+        c->marks[at->bit >> MARK_BITS] = mark;
+    at->due = at->done + PART_MARK_OUTPUT;
+}
+
 /* Decodes the symbols of a block, whose codes are ready. */
 LANES_INLINE InflateVerdict inflate_symbols(InflateLanes *s, const InflateCall *c, InflatePlace *at)
 {
     for (;;) {
-        if (c->to == TO_NOTHING && at->steps++ == COUNT_STEPS)
-            return INFLATE_IN_ORDER;
+        if (c->to == TO_WORDS && at->bit == c->until)
+            return INFLATE_RIGHT;
+        if (c->to == TO_NOTHING) {
+            if (at->steps-- == 0)
+                return INFLATE_IN_ORDER;
+            inflate_mark(c, at, true);
+        }
         inflate_load(s, c, at);
         const uint32_t base = at->base * 32;
         const unsigned right = inflate_spans(s, at->bit - base, c->n_in * 8 - base);
@@ -269,15 +286,16 @@ LANES_INLINE InflateVerdict inflate_stored(InflateLanes *s, const InflateCall *c
     return INFLATE_RIGHT;
 }
 
-/* Decodes the next block. *last becomes whether it is the last. */
-LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c, InflatePlace *at,
-                                          bool *last)
+/* Reads the head of a block, and all of a stored one. *coded: symbols follow. */
+LANES_INLINE InflateVerdict inflate_head(InflateLanes *s, const InflateCall *c, InflatePlace *at,
+                                         bool *last, bool *coded)
 {
     unsigned n_literals = LITERALS, n_distances = DISTANCES;
     *last = inflate_take(s, c, at, 1) != 0;
     const unsigned kind = inflate_take(s, c, at, 2);
     if (at->bit > c->n_in * 8)
         return INFLATE_BAD_INPUT;
+    *coded = kind != 0;
     if (kind == 0)
         return inflate_stored(s, c, at);
     if (kind == 3)
@@ -289,14 +307,22 @@ LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c,
         if (verdict != INFLATE_RIGHT)
             return verdict;
     }
-    return inflate_codes(s, n_literals, n_distances) ? inflate_symbols(s, c, at)
-                                                     : INFLATE_BAD_BLOCK;
+    return inflate_codes(s, n_literals, n_distances) ? INFLATE_RIGHT : INFLATE_BAD_BLOCK;
+}
+
+/* Decodes the next block. *last becomes whether it is the last. */
+LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c, InflatePlace *at,
+                                          bool *last)
+{
+    bool coded;
+    const InflateVerdict verdict = inflate_head(s, c, at, last, &coded);
+    return verdict == INFLATE_RIGHT && coded ? inflate_symbols(s, c, at) : verdict;
 }
 
 /* Decompresses a whole stream: called by 32 lanes, or by one thread of C. */
 LANES_INLINE InflateVerdict inflate_by_lanes(InflateLanes *s, const InflateCall *c)
 {
-    InflatePlace at = {8 * c->before, 0, 0, 0};
+    InflatePlace at = {8 * c->before, 0, 0, 0, 0, false};
     inflate_load(s, c, &at);
     uint32_t blocks = c->n_in / BLOCK_INPUT + c->n_out / BLOCK_OUTPUT + SPARE_BLOCKS;
     for (bool last = false; !last;) {

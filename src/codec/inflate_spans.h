@@ -13,6 +13,7 @@
 #define IMGSTAT_CODEC_INFLATE_SPANS_H
 
 #include "codec/huffman_lanes.h"
+#include "codec/parted_stream.h"
 
 enum {
     SPAN_BITS = 160, /* an odd number of words: lanes in step are in different banks */
@@ -29,8 +30,7 @@ enum {
     BLOCK_OUTPUT = 1024,          /* or of the output, */
     SPARE_BLOCKS = 256,           /* but for these */
     INFLATE_BYTES_MOST = 1 << 28, /* of a stream: its bits are counted in 32 bits */
-    INFLATE_OUTPUT_MOST = 0x7FFFFFFF,
-    COUNT_STEPS = 1024 /* of spans and stored blocks, of a part: 640 KB of a photograph */
+    INFLATE_OUTPUT_MOST = 0x7FFFFFFF
 };
 
 /* A token is a byte; or a match, whose distance - 1 and length - 3 are below: then the token
@@ -68,8 +68,18 @@ typedef struct InflateCall {
     uint32_t window; /* largest distance */
     InflateTo to;
     uint16_t *words; /* TO_WORDS: in place of `out` */
-    uint32_t first;  /* place of the part in the output */
+    uint32_t first;  /* their first place in the output */
+    uint32_t until;  /* bit of the mark where they end */
+    PartMark *marks; /* TO_NOTHING: to be set */
+    uint32_t part;   /* whose number they have */
 } InflateCall;
+
+LANES_INLINE InflateCall inflate_call(const uint8_t *in, uint32_t n_in, uint32_t before,
+                                      uint8_t *out, uint32_t n_out, uint32_t window)
+{
+    const InflateCall call = {in, n_in, before, out, n_out, window, TO_BYTES, NULL, 0, 0, NULL, 0};
+    return call;
+}
 
 enum { SPAN_ON, SPAN_ENDS, SPAN_WRONG }; /* goes on behind; has the end of the block; is no code */
 
@@ -90,7 +100,10 @@ typedef struct InflateLanes {
 /* Where the stream is: the same in all lanes. */
 typedef struct InflatePlace {
     uint32_t bit, base, done; /* next bit; first word of the window; bytes of output */
-    uint32_t steps;           /* of counting */
+    /* TO_NOTHING: */
+    uint32_t steps; /* that are left */
+    uint32_t due;   /* bytes of output before the next mark */
+    bool inside;    /* marks may lie inside blocks */
 } InflatePlace;
 
 /* ---- Input ---- */

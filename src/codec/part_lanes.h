@@ -3,19 +3,27 @@
  * kernels of codec/parted.cu, and the same in C.
  *
  *   part_find     looks for the first block that begins among PART_BYTES bytes.
- *   part_measure  decodes from there to the first place where a later part was found, and counts.
+ *   part_measure  decodes from there to the first place where a later part was found, counts, and
+ *                 sets marks.
  *   parts_join    follows the parts from the first one on: what it passes is what one decoder would
  *                 read, whatever was found, and all sizes are known. If the end of the stream is
  *                 not reached, it is decoded in order.
- *   part_write    decodes again, to words: what lies before the part is not known.
- *   parts_byte    replaces a word by what it names, which lies in a part before. */
+ *   part_write    decodes again, from the start of a part or a mark to the next mark or the end, to
+ *                 words: what lies before is not known.
+ *   parts_bytes   replaces words by what they name, which lies before.
+ *
+ * Parts that are not used cost time; each ends after COUNT_STEPS spans and blocks. */
 #ifndef IMGSTAT_CODEC_PART_LANES_H
 #define IMGSTAT_CODEC_PART_LANES_H
 
 #include "codec/block_lanes.h"
 #include "codec/inflate_lanes.h"
 
-enum { JOINED = 1024 /* parts that lanes load at once */ };
+enum {
+    COUNT_STEPS = 1024, /* 640 KB of a photograph; the first part, which is used, has more */
+    JOINED = 1024,      /* parts that lanes load at once */
+    REPLACED = 8        /* words that are followed side by side */
+};
 
 /* What the lanes that join parts share. */
 typedef struct PartList {
@@ -27,6 +35,11 @@ LANES_INLINE StreamPart *part_list(const PartedStream *p)
     return (StreamPart *)(uintptr_t)p->parts;
 }
 
+LANES_INLINE PartMark *part_marks(const PartedStream *p)
+{
+    return (PartMark *)(uintptr_t)p->marks;
+}
+
 LANES_INLINE void part_find(BlockSearch *s, const PartedStream *p, uint32_t k)
 {
     const uint8_t *const in = (const uint8_t *)(uintptr_t)p->in;
@@ -34,37 +47,46 @@ LANES_INLINE void part_find(BlockSearch *s, const PartedStream *p, uint32_t k)
     if (lanes_leader()) {
         const StreamPart part = {start, 0, PART_WRONG, PART_NOWHERE};
         part_list(p)[k] = part;
+        part_marks(p)[k] = 0;
     }
+}
+
+LANES_INLINE InflateCall part_call(const PartedStream *p, InflateTo to)
+{
+    InflateCall call = inflate_call((const uint8_t *)(uintptr_t)p->in, p->n_in, p->before, NULL,
+                                    p->n_out, p->window);
+    call.to = to;
+    call.words = (uint16_t *)(uintptr_t)p->words;
+    call.marks = part_marks(p);
+    return call;
 }
 
 LANES_INLINE void part_measure(InflateLanes *s, const PartedStream *p, uint32_t k)
 {
     StreamPart *const parts = part_list(p);
-    const InflateCall call = {(const uint8_t *)(uintptr_t)p->in,
-                              p->n_in,
-                              p->before,
-                              NULL,
-                              p->n_out,
-                              p->window,
-                              TO_NOTHING,
-                              NULL,
-                              0};
-    InflatePlace at = {parts[k].start, 0, 0, 0};
+    InflateCall call = part_call(p, TO_NOTHING);
+    call.part = k;
+    const uint32_t steps = k == 0 ? p->n_in / BLOCK_INPUT + SPARE_BLOCKS : (uint32_t)COUNT_STEPS;
+    InflatePlace at = {parts[k].start, 0, 0, steps, PART_MARK_OUTPUT, true};
     uint32_t next = PART_WRONG;
     if (at.bit == PART_NOWHERE)
         return;
     inflate_load(s, &call, &at);
-    while (next == PART_WRONG && at.steps++ < COUNT_STEPS) {
+    while (next == PART_WRONG && at.steps > 0) {
         bool last;
+        at.steps--;
         if (inflate_block(s, &call, &at, &last) != INFLATE_RIGHT)
             break;
-        const uint32_t i = at.bit / 8 / PART_BYTES;
+        const uint32_t i = at.bit >> MARK_BITS;
         if (last && (at.bit + 7) / 8 != p->n_in)
             break;
         if (last)
             next = PART_LAST;
         else if (at.done >= PART_OUTPUT_LEAST && parts[i].start == at.bit)
             next = i;
+        else
+            inflate_mark(&call, &at, false);
+        at.inside = false;
     }
     if (lanes_leader()) {
         parts[k].bytes = at.done;
@@ -100,51 +122,97 @@ LANES_INLINE InflateVerdict parts_join(PartList *s, const PartedStream *p)
     return INFLATE_IN_ORDER;
 }
 
-/* Writes the words of a part that is used. */
-LANES_INLINE InflateVerdict part_write(InflateLanes *s, const PartedStream *p, uint32_t k)
+/* Returns the output before a mark of a part; 0 if it is none, or too little follows. */
+LANES_INLINE uint32_t mark_output(PartMark mark, uint32_t k, uint32_t bytes)
 {
-    const StreamPart *const parts = part_list(p);
-    const StreamPart part = parts[k];
-    const InflateCall call = {(const uint8_t *)(uintptr_t)p->in,
-                              p->n_in,
-                              p->before,
-                              NULL,
-                              part.at + part.bytes,
-                              p->window,
-                              TO_WORDS,
-                              (uint16_t *)(uintptr_t)p->words,
-                              part.at};
-    InflatePlace at = {part.start, 0, part.at, 0};
-    const bool ends = part.next == PART_LAST;
-    const uint32_t end = ends ? PART_NOWHERE : parts[part.next].start;
-    inflate_load(s, &call, &at);
-    for (bool last = false; !last && at.bit != end;) {
-        const InflateVerdict verdict = inflate_block(s, &call, &at, &last);
-        if (verdict != INFLATE_RIGHT)
-            return verdict;
-    }
-    uint32_t *const starts = (uint32_t *)(uintptr_t)p->starts;
-    const uint32_t n =
-        ends ? p->n_out / PART_OUTPUT_LEAST + 1 : (part.at + part.bytes) / PART_OUTPUT_LEAST;
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        for (uint32_t i = part.at / PART_OUTPUT_LEAST + lane; i < n; i += LANES)
-            starts[i] = part.at;
-    return INFLATE_RIGHT;
+    const uint32_t before = (uint32_t)(mark >> 32) & 0x7FFFFFFF;
+    return (uint32_t)mark >> MARK_BITS == k && before + PART_OUTPUT_LEAST <= bytes ? before : 0;
 }
 
-/* Returns the byte that a word at a place of the output is or names. Every word that is written
- * names an earlier place. */
-LANES_INLINE uint32_t parts_byte(const PartedStream *p, uint32_t at, uint32_t word)
+/* Notes that `first` begins what lies up to `end` in the output. */
+LANES_INLINE void part_note(const PartedStream *p, uint32_t first, uint32_t end, bool last)
+{
+    uint32_t *const starts = (uint32_t *)(uintptr_t)p->starts;
+    const uint32_t n = end / PART_OUTPUT_LEAST + last;
+    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+        for (uint32_t i = first / PART_OUTPUT_LEAST + lane; i < n; i += LANES)
+            starts[i] = first;
+}
+
+/* Writes words of a part that is used: those from place number i on, its start or a mark. */
+LANES_INLINE InflateVerdict part_write(InflateLanes *s, const PartedStream *p, uint32_t i,
+                                       bool is_mark)
+{
+    const StreamPart *const parts = part_list(p);
+    const PartMark *const marks = part_marks(p), from = is_mark ? marks[i] : 0;
+    const uint32_t k = is_mark ? (uint32_t)from >> MARK_BITS : i;
+    const StreamPart part = parts[k];
+    const uint32_t before = is_mark ? mark_output(from, k, part.bytes) : 0;
+    if (part.at == PART_NOWHERE || (is_mark && before == 0))
+        return INFLATE_RIGHT;
+    const bool ends = part.next == PART_LAST;
+    const uint32_t end = ends ? PART_NOWHERE : parts[part.next].start;
+    uint32_t output = part.bytes;
+    InflateCall call = part_call(p, TO_WORDS);
+    call.until = PART_NOWHERE;
+    for (uint32_t j = i + is_mark; j <= (ends ? p->n_parts - 1 : part.next); j++) {
+        const uint32_t there = mark_output(marks[j], k, part.bytes);
+        if (there == 0)
+            continue;
+        output = there;
+        call.until = j << MARK_BITS | ((uint32_t)marks[j] & ((1u << MARK_BITS) - 1));
+        break;
+    }
+    call.first = part.at + before;
+    call.n_out = part.at + output;
+    const uint32_t bit = i << MARK_BITS | ((uint32_t)from & ((1u << MARK_BITS) - 1));
+    const bool inside = from >> 63 != 0;
+    InflatePlace at = {is_mark && !inside ? bit : part.start, 0, call.first, 0, 0, false};
+    InflateVerdict verdict = INFLATE_RIGHT;
+    bool last = false;
+    inflate_load(s, &call, &at);
+    if (inside) {
+        bool coded;
+        verdict = inflate_head(s, &call, &at, &last, &coded);
+        at.bit = bit;
+        if (verdict == INFLATE_RIGHT)
+            verdict = inflate_symbols(s, &call, &at);
+    }
+    while (verdict == INFLATE_RIGHT && !last && at.bit != end && at.bit != call.until)
+        verdict = inflate_block(s, &call, &at, &last);
+    part_note(p, call.first, call.n_out, ends && call.until == PART_NOWHERE);
+    return verdict;
+}
+
+/* Replaces words from a place of the output on by the bytes that they are or name, and keeps these
+ * where others may look for them. n: how many there are, at most REPLACED. Every word that was
+ * written names an earlier place. */
+LANES_INLINE void parts_bytes(const PartedStream *p, uint32_t first, uint32_t n,
+                              uint32_t word[REPLACED])
 {
     const uint32_t *const starts = (const uint32_t *)(uintptr_t)p->starts;
-    const volatile uint16_t *const words = (const volatile uint16_t *)(uintptr_t)p->words;
-    while (word & WORD_BEFORE) {
-        const uint32_t i = at / PART_OUTPUT_LEAST; /* at most one part begins there */
-        const uint32_t start = starts[i] > at ? starts[i - 1] : starts[i];
-        at = start - WORD_WINDOW + (word & (WORD_WINDOW - 1));
-        word = words[at]; /* others may replace it by its byte now */
+    volatile uint16_t *const words = (volatile uint16_t *)(uintptr_t)p->words;
+    uint32_t at[REPLACED], names = 0, left = 0;
+    for (uint32_t k = 0; k < REPLACED; k++) {
+        at[k] = first + k;
+        left |= k < n && (word[k] & WORD_BEFORE) ? 1u << k : 0;
     }
-    return word;
+    for (names = left; left;) {
+        for (uint32_t k = 0; k < REPLACED; k++)
+            if (left >> k & 1) {
+                const uint32_t i = at[k] / PART_OUTPUT_LEAST; /* at most one start lies there */
+                const uint32_t here = starts[i], above = starts[i > 0 ? i - 1 : 0];
+                at[k] = (here > at[k] ? above : here) - WORD_WINDOW + (word[k] & (WORD_WINDOW - 1));
+            }
+        for (uint32_t k = 0; k < REPLACED; k++)
+            if (left >> k & 1)
+                word[k] = words[at[k]]; /* others may replace it now */
+        for (uint32_t k = 0; k < REPLACED; k++)
+            left &= word[k] & WORD_BEFORE ? ~0u : ~(1u << k);
+    }
+    for (uint32_t k = 0; k < REPLACED; k++)
+        if (names >> k & 1)
+            words[first + k] = (uint16_t)word[k];
 }
 
 #endif

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(in, data + HEAD, bytes);
     const bool right = stream_inflate(in, bytes, expected, n);
-    const InflateCall call = {in, (uint32_t)bytes, 0, out, (uint32_t)n, 1 << 15, TO_BYTES, NULL, 0};
+    const InflateCall call = inflate_call(in, (uint32_t)bytes, 0, out, (uint32_t)n, 1 << 15);
     const InflateVerdict verdict = inflate_by_lanes(&shared, &call);
     if (verdict != INFLATE_BAD_BLOCKS &&
         (right != (verdict == INFLATE_RIGHT) || (right && memcmp(out, expected, n) != 0)))

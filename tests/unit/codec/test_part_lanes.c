@@ -22,8 +22,8 @@ static void check(const uint8_t *stream, size_t bytes, size_t n, uint32_t before
     memcpy(in + before, stream, bytes);
     memset(out, POISON, n);
     const bool right = stream_inflate(stream, bytes, expected, n);
-    const InflateCall call = {
-        in, (uint32_t)bytes + before, before, out, (uint32_t)n, 1 << 15, TO_BYTES, NULL, 0};
+    const InflateCall call =
+        inflate_call(in, (uint32_t)bytes + before, before, out, (uint32_t)n, 1 << 15);
     const InflateVerdict verdict = parted_inflate(&call, &used);
     cr_assert(right == (verdict == INFLATE_RIGHT), "zlib: %d, parts: %d", right, (int)verdict);
     if (right)
@@ -127,6 +127,26 @@ Test(part_lanes, words_that_name_words)
     cr_assert(n_parts > 20, "%zu parts", n_parts);
 }
 
+/* Blocks that are longer than what is between marks, and fixed and stored ones, which nobody looks
+ * for. */
+Test(part_lanes, marks)
+{
+    uint64_t state = 6;
+    static uint8_t content[BYTES];
+    static const StreamKind kinds[] = {{6, Z_DEFAULT_STRATEGY, 15, 9, Z_NO_FLUSH},
+                                       {6, Z_FIXED, 15, 9, Z_NO_FLUSH},
+                                       {0, Z_DEFAULT_STRATEGY, 15, 8, Z_NO_FLUSH}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        uint8_t *stream;
+        stream_content(content, sizeof content, 3, &state); /* runs */
+        const size_t bytes = stream_deflate(content, sizeof content, kinds[k], &stream);
+        n_parts = 0;
+        check(stream, bytes, sizeof content, 0);
+        cr_assert(n_parts >= 5, "%zu parts", n_parts);
+        free(stream);
+    }
+}
+
 /* A distance beyond the window is refused in a part as well. */
 Test(part_lanes, distances_beyond_the_window)
 {
@@ -137,7 +157,7 @@ Test(part_lanes, distances_beyond_the_window)
     stream_content(content, sizeof content, 4, &state); /* repeats after 5,000 bytes */
     const StreamKind kind = {9, Z_DEFAULT_STRATEGY, 13, 5, Z_NO_FLUSH};
     const size_t bytes = stream_deflate(content, sizeof content, kind, &stream);
-    InflateCall call = {stream, (uint32_t)bytes, 0, out, sizeof out, 8192, TO_BYTES, NULL, 0};
+    InflateCall call = inflate_call(stream, (uint32_t)bytes, 0, out, sizeof out, 8192);
     cr_assert_eq(parted_inflate(&call, &used), INFLATE_RIGHT);
     cr_assert(used > 5 && memcmp(out, content, sizeof out) == 0);
     call.window = 4096;

@@ -31,7 +31,7 @@ static bool decompress(const TiledPage *page, const CodedTile *tile, uint8_t *ou
     cr_assert_not_null(in);
     memcpy(in, (const uint8_t *)tile->in - before, n);
     if (page->coding == TILE_DEFLATED) {
-        const InflateCall call = {in, n, before, out, tile->n_out, tile->window, TO_BYTES, NULL, 0};
+        const InflateCall call = inflate_call(in, n, before, out, tile->n_out, tile->window);
         right = inflate_by_lanes(&inflate, &call) == INFLATE_RIGHT &&
                 adler32(adler32(0, NULL, 0), out, tile->n_out) == tile->adler;
     } else if (page->coding == TILE_LZW) {
