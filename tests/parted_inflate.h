@@ -17,6 +17,7 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     static InflateLanes lanes;
     static BlockSearch search;
     static PartList list;
+    static uint8_t window[PART_WINDOW];
     PartedStream p = {0};
     p.in = (uint64_t)(uintptr_t)call->in;
     p.n_in = call->n_in;
@@ -31,7 +32,9 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     uint32_t *const starts = (uint32_t *)malloc(starts_bytes);
     uint16_t *const words = (uint16_t *)malloc(words_bytes + !words_bytes);
     PartMark *const marks = (PartMark *)malloc(n * sizeof *marks);
-    if (!parts || !starts || !words || !marks)
+    const size_t windows_bytes = (p.n_groups - 1) * (size_t)PART_WINDOW;
+    uint8_t *const windows = (uint8_t *)malloc(windows_bytes + !windows_bytes);
+    if (!parts || !starts || !words || !marks || !windows)
         abort();
     memset(&lanes, POISON, sizeof lanes);
     memset(&search, POISON, sizeof search);
@@ -41,6 +44,8 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     p.parts = (uint64_t)(uintptr_t)parts;
     p.marks = (uint64_t)(uintptr_t)marks;
     p.starts = (uint64_t)(uintptr_t)starts;
+    p.windows = (uint64_t)(uintptr_t)windows;
+    p.out = (uint64_t)(uintptr_t)call->out;
     p.words = (uint64_t)(uintptr_t)words;
     for (uint32_t k = 0; k < n; k++)
         part_find(&search, &p, k);
@@ -53,14 +58,12 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
             verdict = part_write(&lanes, &p, k, is_mark);
             *used += is_mark ? marks[k] != 0 : parts[k].at != PART_NOWHERE;
         }
-    for (uint32_t at = 0; at < call->n_out && verdict == INFLATE_RIGHT; at += REPLACED) {
-        const uint32_t left = call->n_out - at;
-        uint32_t word[REPLACED];
-        for (uint32_t i = 0; i < REPLACED; i++)
-            word[i] = i < left ? words[at + i] : POISON << 8;
-        parts_bytes(&p, at, left, word);
-        for (uint32_t i = 0; i < REPLACED && i < left; i++)
-            call->out[at + i] = (uint8_t)word[i];
+    if (verdict == INFLATE_RIGHT) {
+        for (uint32_t g = 0; g < p.n_groups; g++)
+            parts_relate(&p, g);
+        parts_windows(window, &p);
+        for (uint32_t i = 0; i * PART_OUTPUT_LEAST < p.n_out; i++)
+            parts_bytes(&p, i);
     }
     if (verdict == INFLATE_IN_ORDER)
         verdict = inflate_by_lanes(&lanes, call);
@@ -68,6 +71,7 @@ static inline InflateVerdict parted_inflate(const InflateCall *call, size_t *use
     free(starts);
     free(words);
     free(marks);
+    free(windows);
     return verdict;
 }
 

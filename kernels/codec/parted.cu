@@ -7,8 +7,7 @@
 #include "codec/parted.cuh"
 
 enum {
-    REPLACE_THREADS = 256,
-    REPLACE_BLOCKS = 2048,
+    WRITERS = 1024,      /* blocks a stream that make bytes */
     MOST_AT_ONCE = 65535 /* streams: a grid has so many blocks in its second direction */
 };
 
@@ -71,11 +70,11 @@ static __global__ void __launch_bounds__(LANES) join_parts(const PartedStream *s
 /*
  * write_parts: decompresses parts to words.
  *
- *   Idea      A part a warp, as inflate_streams; what lies before the part stays unknown.
+ *   Idea      A start or mark a warp, as inflate_streams; what lies before stays unknown.
  *   Work      that of inflate_streams.
  *   Memory    reads the stream once, writes two bytes for one of output, reads the sources of
  *             matches; 15 KiB of shared memory.
- *   Launch    <<<dim3(most parts, streams), 32>>>.
+ *   Launch    <<<dim3(2 * most parts, streams), 32>>>.
  *   Requires  joined parts.
  *   Result    words; or a verdict.
  */
@@ -92,35 +91,56 @@ static __global__ void __launch_bounds__(LANES) write_parts(const PartedStream *
 }
 
 /*
- * replace_words: makes bytes of words.
+ * relate_words: makes the words of groups of pieces name what lies before the group.
  *
- *   Idea      A thread follows a word that names another. What is found replaces the word, so that
- *             others need not follow it as far: blocks begin in the order of the output, mostly.
- *   Work      some 20 instructions a vector of 8 words without names.
- *   Memory    reads the words once and what they name, writes a byte for each.
- *   Launch    <<<dim3(REPLACE_BLOCKS, streams), REPLACE_THREADS>>>.
- *   Requires  all words; room for 16 bytes more behind words and output, up to their boundaries.
+ *   Idea      A group a block, one piece after the other: so what a word names, if it lies in the
+ *             group, is a byte or names what lies before the group, and is followed once.
+ *   Work      some 15 instructions a word; a barrier a piece.
+ *   Memory    reads the words once and what they name, writes those that are replaced.
+ *   Launch    <<<dim3(most groups, streams), BLOCK_STEP>>>.
+ *   Requires  all words.
+ *   Result    words.
+ */
+static __global__ void __launch_bounds__(BLOCK_STEP) relate_words(const PartedStream *streams)
+{
+    const PartedStream &p = streams[blockIdx.y];
+    if (*(const uint32_t *)p.verdict == INFLATE_RIGHT && blockIdx.x < p.n_groups)
+        parts_relate(&p, blockIdx.x);
+}
+
+/*
+ * find_windows: finds the bytes before each group.
+ *
+ *   Idea      A stream a block, one group after the other; the window before is in shared memory.
+ *   Work      2 to 3 us a group.
+ *   Memory    reads 64 KiB a group and writes 32; 32 KiB of shared memory.
+ *   Launch    <<<streams, BLOCK_STEP>>>.
+ *   Requires  words that name what lies before their group.
+ *   Result    the windows.
+ */
+static __global__ void __launch_bounds__(BLOCK_STEP) find_windows(const PartedStream *streams)
+{
+    __shared__ uint8_t window[PART_WINDOW];
+    const PartedStream &p = streams[blockIdx.x];
+    if (*(const uint32_t *)p.verdict == INFLATE_RIGHT)
+        parts_windows(window, &p);
+}
+
+/*
+ * write_bytes: makes bytes of words.
+ *
+ *   Memory    reads the words once, and windows from the cache; writes the output once.
+ *   Launch    <<<dim3(any, streams), BLOCK_STEP>>>.
+ *   Requires  words that name what lies before their group, and the windows.
  *   Result    the output.
  */
-static __global__ void __launch_bounds__(REPLACE_THREADS) replace_words(const PartedStream *streams)
+static __global__ void __launch_bounds__(BLOCK_STEP) write_bytes(const PartedStream *streams)
 {
     const PartedStream &p = streams[blockIdx.y];
     if (*(const uint32_t *)p.verdict != INFLATE_RIGHT)
         return;
-    const uint32_t vectors = p.n_out / REPLACED + 1;
-    for (uint32_t i = blockIdx.x * REPLACE_THREADS + threadIdx.x; i < vectors;
-         i += REPLACE_THREADS * REPLACE_BLOCKS) {
-        const uint4 all = ((const uint4 *)p.words)[i];
-        uint2 bytes = {__byte_perm(all.x, all.y, 0x6420), __byte_perm(all.z, all.w, 0x6420)};
-        if ((all.x | all.y | all.z | all.w) & (WORD_BEFORE | (uint32_t)WORD_BEFORE << 16)) {
-            uint32_t word[REPLACED] = {all.x & 0xFFFF, all.x >> 16, all.y & 0xFFFF, all.y >> 16,
-                                       all.z & 0xFFFF, all.z >> 16, all.w & 0xFFFF, all.w >> 16};
-            parts_bytes(&p, REPLACED * i, p.n_out - REPLACED * i, word);
-            bytes.x = __byte_perm(word[0] | word[1] << 8, word[2] | word[3] << 8, 0x5410);
-            bytes.y = __byte_perm(word[4] | word[5] << 8, word[6] | word[7] << 8, 0x5410);
-        }
-        ((uint2 *)p.out)[i] = bytes;
-    }
+    for (uint32_t i = blockIdx.x; i * PART_OUTPUT_LEAST < p.n_out; i += gridDim.x)
+        parts_bytes(&p, i);
 }
 
 /*
@@ -151,25 +171,28 @@ static __global__ void __launch_bounds__(LANES)
     }
 }
 
-static cudaError_t launch_round(const PartedStream *there, size_t n, uint32_t most_parts,
-                                DeflatedCheck *checks, cudaStream_t stream)
+/* Launches all kernels for n streams, the largest of which has so many parts and groups. */
+static cudaError_t launch_round(const PartedStream *there, size_t n, uint32_t parts,
+                                uint32_t groups, DeflatedCheck *checks, cudaStream_t stream)
 {
-    const dim3 each(most_parts, (unsigned)n), twice(2 * most_parts, (unsigned)n),
-        replacing(REPLACE_BLOCKS, (unsigned)n);
-    find_parts<<<each, LANES, 0, stream>>>(there);
-    measure_parts<<<each, LANES, 0, stream>>>(there);
-    join_parts<<<(unsigned)n, LANES, 0, stream>>>(there);
-    write_parts<<<twice, LANES, 0, stream>>>(there);
-    replace_words<<<replacing, REPLACE_THREADS, 0, stream>>>(there);
-    finish_streams<<<(unsigned)n, LANES, 0, stream>>>(there, checks);
+    const unsigned streams = (unsigned)n;
+    find_parts<<<dim3(parts, streams), LANES, 0, stream>>>(there);
+    measure_parts<<<dim3(parts, streams), LANES, 0, stream>>>(there);
+    join_parts<<<streams, LANES, 0, stream>>>(there);
+    write_parts<<<dim3(2 * parts, streams), LANES, 0, stream>>>(there);
+    relate_words<<<dim3(groups, streams), BLOCK_STEP, 0, stream>>>(there);
+    find_windows<<<streams, BLOCK_STEP, 0, stream>>>(there);
+    write_bytes<<<dim3(WRITERS, streams), BLOCK_STEP, 0, stream>>>(there);
+    finish_streams<<<streams, LANES, 0, stream>>>(there, checks);
     return cudaGetLastError();
 }
 
 static cudaError_t load_kernels(void)
 {
-    const void *const kernels[] = {(const void *)find_parts,    (const void *)measure_parts,
-                                   (const void *)join_parts,    (const void *)write_parts,
-                                   (const void *)replace_words, (const void *)finish_streams};
+    const void *const kernels[] = {(const void *)find_parts,   (const void *)measure_parts,
+                                   (const void *)join_parts,   (const void *)write_parts,
+                                   (const void *)relate_words, (const void *)find_windows,
+                                   (const void *)write_bytes,  (const void *)finish_streams};
     for (const void *kernel : kernels) {
         const cudaError_t status = load_kernel(kernel);
         if (status != cudaSuccess)
@@ -184,10 +207,14 @@ cudaError_t launch_inflate_parted(const PartedStream *streams, const PartedStrea
     if (n == 0)
         return load_kernels();
     for (size_t i = 0, k; i < n; i = k) {
-        uint32_t most = streams[i].n_parts;
-        for (k = i + 1; k < n && k - i < MOST_AT_ONCE && streams[k].words != streams[0].words; k++)
-            most = streams[k].n_parts > most ? streams[k].n_parts : most;
-        const cudaError_t status = launch_round(there + i, k - i, most, checks, stream);
+        uint32_t parts = 0, groups = 0;
+        for (k = i;
+             k < n && k - i < MOST_AT_ONCE && (k == i || streams[k].words != streams[0].words);
+             k++) {
+            parts = streams[k].n_parts > parts ? streams[k].n_parts : parts;
+            groups = streams[k].n_groups > groups ? streams[k].n_groups : groups;
+        }
+        const cudaError_t status = launch_round(there + i, k - i, parts, groups, checks, stream);
         if (status != cudaSuccess)
             return status;
     }

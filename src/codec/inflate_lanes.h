@@ -17,7 +17,7 @@ LANES_INLINE uint32_t inflate_get(const InflateCall *c, uint32_t at)
 {
     if (c->to == TO_BYTES)
         return c->out[at];
-    return at < c->first ? WORD_BEFORE | ((at - c->first) & (WORD_WINDOW - 1)) : c->words[at];
+    return at < c->first ? WORD_BEFORE | ((at - c->first) & (PART_WINDOW - 1)) : c->words[at];
 }
 
 LANES_INLINE void inflate_put(const InflateCall *c, uint32_t at, uint32_t value)

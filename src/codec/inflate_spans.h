@@ -57,7 +57,7 @@ typedef enum InflateTo {
 } InflateTo;
 
 /* A word is a byte, or this and a place in the window before the part. */
-enum { WORD_BEFORE = 1 << 15, WORD_WINDOW = 1 << 15 };
+enum { WORD_BEFORE = 1 << 15 };
 
 typedef struct InflateCall {
     const uint8_t *in; /* on a boundary of 4 */

@@ -34,6 +34,20 @@ LANES_INLINE void lanes_meet(void)
     __syncwarp();
 }
 
+/* A block of BLOCK_STEP threads. A loop over what they share is
+ *     for (uint32_t i = block_first(); i < n; i += BLOCK_STEP) */
+enum { BLOCK_STEP = 1024 };
+
+LANES_INLINE unsigned block_first(void)
+{
+    return threadIdx.x;
+}
+
+LANES_INLINE void block_meet(void)
+{
+    __syncthreads();
+}
+
 /* Returns the lanes whose flag is not 0, one bit each. */
 LANES_INLINE uint32_t lanes_mask(const uint8_t flag[LANES])
 {
@@ -146,6 +160,17 @@ LANES_INLINE bool lanes_leader(void)
 }
 
 LANES_INLINE void lanes_meet(void)
+{
+}
+
+enum { BLOCK_STEP = 1 };
+
+LANES_INLINE unsigned block_first(void)
+{
+    return 0;
+}
+
+LANES_INLINE void block_meet(void)
 {
 }
 

@@ -10,7 +10,13 @@
  *                 not reached, it is decoded in order.
  *   part_write    decodes again, from the start of a part or a mark to the next mark or the end, to
  *                 words: what lies before is not known.
- *   parts_bytes   replaces words by what they name, which lies before.
+ *   parts_relate  replaces words by what they name, in groups of pieces that follow each other: all
+ *                 groups at a time, each piece after the one before. What lies before the group
+ *                 stays unknown.
+ *   parts_windows finds the last bytes before each group, one after the other.
+ *   parts_bytes   replaces all words by bytes.
+ *
+ * A piece is what is written from a start or a mark on.
  *
  * Parts that are not used cost time; each ends after COUNT_STEPS spans and blocks. */
 #ifndef IMGSTAT_CODEC_PART_LANES_H
@@ -21,8 +27,7 @@
 
 enum {
     COUNT_STEPS = 1024, /* 640 KB of a photograph; the first part, which is used, has more */
-    JOINED = 1024,      /* parts that lanes load at once */
-    REPLACED = 8        /* words that are followed side by side */
+    JOINED = 1024       /* parts that lanes load at once */
 };
 
 /* What the lanes that join parts share. */
@@ -184,35 +189,88 @@ LANES_INLINE InflateVerdict part_write(InflateLanes *s, const PartedStream *p, u
     return verdict;
 }
 
-/* Replaces words from a place of the output on by the bytes that they are or name, and keeps these
- * where others may look for them. n: how many there are, at most REPLACED. Every word that was
- * written names an earlier place. */
-LANES_INLINE void parts_bytes(const PartedStream *p, uint32_t first, uint32_t n,
-                              uint32_t word[REPLACED])
+/* Returns where group g of pieces begins: those that begin before the next one does. Groups that
+ * have no piece begin where the next one does. */
+LANES_INLINE uint32_t group_start(const PartedStream *p, uint32_t g)
 {
     const uint32_t *const starts = (const uint32_t *)(uintptr_t)p->starts;
-    volatile uint16_t *const words = (volatile uint16_t *)(uintptr_t)p->words;
-    uint32_t at[REPLACED], names = 0, left = 0;
-    for (uint32_t k = 0; k < REPLACED; k++) {
-        at[k] = first + k;
-        left |= k < n && (word[k] & WORD_BEFORE) ? 1u << k : 0;
+    return g == 0 ? 0 : g < p->n_groups ? starts[g * PART_GROUP - 1] : p->n_out;
+}
+
+/* Replaces words of a piece from place `at` up to `end`: by what they name, or by its place before
+ * the group if it lies there. */
+LANES_INLINE void piece_relate(const PartedStream *p, uint32_t group, uint32_t piece, uint32_t at,
+                               uint32_t end)
+{
+    uint16_t *const words = (uint16_t *)(uintptr_t)p->words;
+    for (at += block_first(); at < end && piece != group; at += BLOCK_STEP) {
+        const uint32_t word = words[at];
+        const uint32_t source = piece - PART_WINDOW + (word & (PART_WINDOW - 1));
+        if (word & WORD_BEFORE)
+            words[at] = source >= group
+                            ? words[source]
+                            : (uint16_t)(WORD_BEFORE | ((source - group) & (PART_WINDOW - 1)));
     }
-    for (names = left; left;) {
-        for (uint32_t k = 0; k < REPLACED; k++)
-            if (left >> k & 1) {
-                const uint32_t i = at[k] / PART_OUTPUT_LEAST; /* at most one start lies there */
-                const uint32_t here = starts[i], above = starts[i > 0 ? i - 1 : 0];
-                at[k] = (here > at[k] ? above : here) - WORD_WINDOW + (word[k] & (WORD_WINDOW - 1));
-            }
-        for (uint32_t k = 0; k < REPLACED; k++)
-            if (left >> k & 1)
-                word[k] = words[at[k]]; /* others may replace it now */
-        for (uint32_t k = 0; k < REPLACED; k++)
-            left &= word[k] & WORD_BEFORE ? ~0u : ~(1u << k);
+}
+
+/* Makes the words of group g name places before the group: called by a block. */
+LANES_INLINE void parts_relate(const PartedStream *p, uint32_t g)
+{
+    const uint32_t *const starts = (const uint32_t *)(uintptr_t)p->starts;
+    const uint32_t group = group_start(p, g), end = group_start(p, g + 1);
+    uint32_t piece = group;
+    for (uint32_t i = group / PART_OUTPUT_LEAST; i * PART_OUTPUT_LEAST < end; i++) {
+        const uint32_t begin = i * PART_OUTPUT_LEAST, behind = begin + PART_OUTPUT_LEAST;
+        uint32_t from = begin > group ? begin : group;
+        const uint32_t to = behind < end ? behind : end, next = starts[i];
+        if (next > piece && next < end) { /* a piece begins here, at most one */
+            piece_relate(p, group, piece, from, next);
+            block_meet(); /* nothing before the piece changes any more */
+            piece = from = next;
+        }
+        piece_relate(p, group, piece, from, to);
     }
-    for (uint32_t k = 0; k < REPLACED; k++)
-        if (names >> k & 1)
-            words[first + k] = (uint16_t)word[k];
+}
+
+/* Finds the bytes before each group: called by a block. */
+LANES_INLINE void parts_windows(uint8_t window[PART_WINDOW], const PartedStream *p)
+{
+    enum { EACH = PART_WINDOW / BLOCK_STEP };
+    const uint16_t *const words = (const uint16_t *)(uintptr_t)p->words;
+    for (uint32_t g = 0; g + 1 < p->n_groups; g++) {
+        const uint32_t group = group_start(p, g), end = group_start(p, g + 1);
+        uint8_t *const to = (uint8_t *)(uintptr_t)p->windows + (size_t)g * PART_WINDOW;
+        uint8_t held[EACH]; /* all that is read of the window before, before it is replaced */
+        for (uint32_t k = 0; k < EACH; k++) {
+            const uint32_t i = block_first() + k * BLOCK_STEP, at = end + i - PART_WINDOW;
+            const bool there = end + i >= PART_WINDOW, before = there && at < group;
+            const uint32_t word = !there   ? 0
+                                  : before ? WORD_BEFORE | ((at - group) & (PART_WINDOW - 1))
+                                           : words[at];
+            held[k] = word & WORD_BEFORE ? window[word & (PART_WINDOW - 1)] : (uint8_t)word;
+        }
+        block_meet(); /* the window has been read */
+        for (uint32_t k = 0; k < EACH; k++)
+            to[block_first() + k * BLOCK_STEP] = window[block_first() + k * BLOCK_STEP] = held[k];
+        block_meet(); /* the next one is there */
+    }
+}
+
+/* Writes the output number i of PART_OUTPUT_LEAST bytes: called by a block. */
+LANES_INLINE void parts_bytes(const PartedStream *p, uint32_t i)
+{
+    const uint16_t *const words = (const uint16_t *)(uintptr_t)p->words;
+    const uint8_t *const windows = (const uint8_t *)(uintptr_t)p->windows;
+    uint8_t *const out = (uint8_t *)(uintptr_t)p->out;
+    const uint32_t g = i / PART_GROUP, next = group_start(p, g + 1);
+    const uint32_t begin = i * PART_OUTPUT_LEAST, left = p->n_out - begin;
+    const uint32_t n = left < PART_OUTPUT_LEAST ? left : (uint32_t)PART_OUTPUT_LEAST;
+    for (uint32_t k = block_first(); k < n; k += BLOCK_STEP) {
+        const uint32_t word = words[begin + k], of = begin + k < next ? g : g + 1;
+        out[begin + k] = word & WORD_BEFORE
+                             ? windows[(of - 1) * (size_t)PART_WINDOW + (word & (PART_WINDOW - 1))]
+                             : (uint8_t)word;
+    }
 }
 
 #endif

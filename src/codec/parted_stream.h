@@ -12,6 +12,8 @@ enum {
     PART_BYTES = 1 << 10,        /* of the stream: in so many a block is looked for */
     PART_OUTPUT_LEAST = 1 << 12, /* of a part, but for the last */
     PART_MARK_OUTPUT = 1 << 15,  /* from one mark to the next, at least */
+    PART_GROUP = 128,            /* pieces that begin within so many times PART_OUTPUT_LEAST */
+    PART_WINDOW = 1 << 15,       /* bytes that the largest distance goes back */
     /* A stream of fewer bytes, or with more beside it, takes no longer in order. */
     PARTED_BYTES_LEAST = 1 << 16,
     PARTED_STREAMS_MOST = 256,
@@ -42,16 +44,17 @@ typedef uint64_t PartMark;
 
 /* A stream; places are addresses in the device's memory. */
 typedef struct PartedStream {
-    uint64_t in;     /* on a boundary of 4 */
-    uint64_t out;    /* on a boundary of 16, and room up to the next one */
-    uint64_t parts;  /* StreamPart: n_parts of them */
-    uint64_t marks;  /* PartMark: n_parts of them; 0: none */
-    uint64_t starts; /* uint32_t: for each PART_OUTPUT_LEAST bytes of output, the last place up to
-                        their end where a part or what is behind a mark begins */
-    uint64_t words;  /* uint16_t: n_out of them, on a boundary of 16 and with room up to the next */
+    uint64_t in;      /* on a boundary of 4 */
+    uint64_t out;     /* on a boundary of 16, and room up to the next one */
+    uint64_t parts;   /* StreamPart: n_parts of them */
+    uint64_t marks;   /* PartMark: n_parts of them; 0: none */
+    uint64_t starts;  /* uint32_t: for each PART_OUTPUT_LEAST bytes of output, the last place up to
+                         their end where a part or what is behind a mark begins */
+    uint64_t windows; /* PART_WINDOW bytes before each group of pieces but the first */
+    uint64_t words; /* uint16_t: n_out of them, on a boundary of 16 and with room up to the next */
     uint64_t verdict;                     /* uint32_t: an InflateVerdict */
     uint32_t n_in, before, n_out, window; /* as in InflateCall */
-    uint32_t n_parts;
+    uint32_t n_parts, n_groups;
     uint32_t check; /* number of the check that a doubt is noted in */
 } PartedStream;
 
@@ -61,6 +64,7 @@ static inline size_t parted_place(PartedStream *p, size_t at)
 {
     enum { ALIGN = 256 };
     p->n_parts = p->n_in / PART_BYTES + 1;
+    p->n_groups = p->n_out / PART_OUTPUT_LEAST / PART_GROUP + 1;
     p->words = at;
     at += padded(p->n_out * sizeof(uint16_t) + sizeof(uint64_t), ALIGN);
     p->parts = at;
@@ -69,6 +73,8 @@ static inline size_t parted_place(PartedStream *p, size_t at)
     at += padded(p->n_parts * sizeof(PartMark), ALIGN);
     p->starts = at;
     at += padded((p->n_out / PART_OUTPUT_LEAST + 1) * sizeof(uint32_t), ALIGN);
+    p->windows = at;
+    at += (p->n_groups - 1) * (size_t)PART_WINDOW;
     p->verdict = at;
     return at + ALIGN;
 }
@@ -80,6 +86,7 @@ static inline void parted_move(PartedStream *p, uint64_t base)
     p->parts += base;
     p->marks += base;
     p->starts += base;
+    p->windows += base;
     p->verdict += base;
 }
 

@@ -145,6 +145,29 @@ static void check_kinds(unsigned kinds)
     check(cases);
 }
 
+/* Streams of many groups, in which bytes of every part are those of the first one. */
+static void check_long(unsigned damaged)
+{
+    enum { LARGE = 9 * PART_GROUP * PART_OUTPUT_LEAST + 5000 };
+    static const unsigned repeats[] = {29, 300, 5000};
+    std::vector<Case> cases;
+    Bytes content(LARGE);
+    for (unsigned k = 0; k < 12; k++) {
+        uint8_t *stream;
+        for (size_t i = 0; i < content.size(); i++)
+            content[i] = i < 20000 || i % repeats[k % 3] == 0 ? (uint8_t)splitmix64(&test.state)
+                                                              : content[i - 20000];
+        const StreamKind kind = {k % 2 ? 9 : 1, Z_DEFAULT_STRATEGY, 15, 1 + (int)k % 9,
+                                 k / 3 % 2 ? Z_SYNC_FLUSH : Z_NO_FLUSH};
+        const size_t bytes = stream_deflate(content.data(), content.size(), kind, &stream);
+        add_case(&cases, stream, bytes, content.size());
+        for (unsigned i = 0; i < damaged; i++)
+            add_case(&cases, stream, stream_damage(stream, bytes, &test.state), content.size());
+        free(stream);
+    }
+    check(cases);
+}
+
 static void check_damaged(unsigned streams)
 {
     std::vector<Case> cases;
@@ -176,6 +199,8 @@ int main(void)
     test.state = 1;
     check_kinds(is_run(1, 2) ? 5 : 1);
     check_damaged(is_run(1, 2) ? 500 : 20);
+    if (is_run(1, 2))
+        check_long(3);
     printf("%zu streams, %zu of them right, %zu bytes: %zu failures\n", test.streams, test.right,
            test.bytes, test.failures);
     return test.failures > 0;

@@ -107,24 +107,30 @@ Test(part_lanes, damaged_streams)
     cr_assert(n_right > streams / 4 && n_wrong > streams && n_parts > streams);
 }
 
-/* Every byte of many parts is that of the first one. */
+/* Bytes of every part are those of the first one: in small blocks, between flush points, in blocks
+ * of one megabyte of runs, and in damaged streams. */
 Test(part_lanes, words_that_name_words)
 {
-    static uint8_t content[BYTES];
-    uint8_t *stream;
-    const StreamKind how = {9, Z_DEFAULT_STRATEGY, 15, 9, Z_FULL_FLUSH};
-    const StreamKind far = {9, Z_DEFAULT_STRATEGY, 15, 1, Z_SYNC_FLUSH};
+    enum { LARGE = 5 * PART_GROUP * PART_OUTPUT_LEAST + 5000 };
+    static uint8_t content[LARGE];
+    static const StreamKind kinds[] = {{9, Z_DEFAULT_STRATEGY, 15, 2, Z_NO_FLUSH},
+                                       {9, Z_DEFAULT_STRATEGY, 15, 9, Z_SYNC_FLUSH},
+                                       {1, Z_DEFAULT_STRATEGY, 15, 9, Z_NO_FLUSH}};
+    static const unsigned repeats[] = {29, 29, 5000};
     uint64_t state = 4;
-    n_parts = 0;
-    for (size_t i = 0; i < sizeof content; i++)
-        content[i] = (uint8_t)(i < 20000 || i % 29 == 0 ? splitmix64(&state) : content[i - 20000]);
-    size_t bytes = stream_deflate(content, sizeof content, far, &stream);
-    check(stream, bytes, sizeof content, 0);
-    free(stream);
-    bytes = stream_deflate(content, sizeof content, how, &stream);
-    check(stream, bytes, sizeof content, 0);
-    free(stream);
-    cr_assert(n_parts > 20, "%zu parts", n_parts);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        uint8_t *stream;
+        for (size_t i = 0; i < sizeof content; i++)
+            content[i] =
+                i < 20000 || i % repeats[k] == 0 ? (uint8_t)splitmix64(&state) : content[i - 20000];
+        const size_t bytes = stream_deflate(content, sizeof content, kinds[k], &stream);
+        n_parts = 0;
+        check(stream, bytes, sizeof content, 0);
+        cr_assert(n_parts > 20, "%zu parts", n_parts);
+        for (unsigned i = is_run(1, 2) ? 0 : 4; i < 5; i++)
+            check(stream, stream_damage(stream, bytes, &state), sizeof content, i % 4);
+        free(stream);
+    }
 }
 
 /* Blocks that are longer than what is between marks, and fixed and stored ones, which nobody looks
