@@ -18,65 +18,63 @@ struct Rows {
     uint8_t *at;
     uint64_t pitch;
     uint32_t bytes; /* of a row */
-    bool words;     /* rows lie on boundaries of 4 */
     bool swaps;     /* bytes of 16-bit samples change places on their way to memory and back */
 };
 
-/* Word i of row y, which another warp has written; bytes behind its end are 0. */
-DEVICE uint32_t load_word(const Rows &rows, uint32_t y, uint32_t i)
-{
-    const uint8_t *const from = rows.at + y * rows.pitch + 4 * (uint64_t)i;
-    uint32_t word = 0;
-    if (rows.words && 4 * i + 4 <= rows.bytes)
-        word = __ldcg((const uint32_t *)from);
-    else
-        for (uint32_t k = 0; k < 4 && 4 * i + k < rows.bytes; k++)
-            word |= (uint32_t)__ldcg(from + k) << 8 * k;
-    return rows.swaps ? __byte_perm(word, 0, 0x2301) : word;
-}
-
-DEVICE void store_word(const Rows &rows, uint32_t y, uint32_t i, uint32_t word)
-{
-    uint8_t *const to = rows.at + y * rows.pitch + 4 * (uint64_t)i;
-    word = rows.swaps ? __byte_perm(word, 0, 0x2301) : word;
-    if (rows.words && 4 * i + 4 <= rows.bytes)
-        *(uint32_t *)to = word;
-    else
-        for (uint32_t k = 0; k < 4 && 4 * i + k < rows.bytes; k++)
-            to[k] = (uint8_t)(word >> 8 * k);
-}
-
-/* WORDS words of row y from word `first` on; all at once if they lie within the row. */
+/* WORDS words of row y from word `first` on, which another warp has written; bytes behind the end
+ * of the row are 0. Rows begin anywhere. */
 template <int WORDS>
 DEVICE void load_words(const Rows &rows, uint32_t y, uint32_t first, uint32_t (&word)[WORDS])
 {
-    if (rows.words && 4 * (first + WORDS) <= rows.bytes) {
-        const uint32_t *const from = (const uint32_t *)(rows.at + y * rows.pitch) + first;
+    const uint8_t *const from = rows.at + y * rows.pitch + 4 * (uint64_t)first;
+    const unsigned inside = (unsigned)((uintptr_t)from & 3);
+    const uint32_t *const at = (const uint32_t *)(from - inside);
+    if (4 * (first + WORDS) <= rows.bytes && (inside == 0 || first > 0)) {
+        uint32_t raw[WORDS + 1]; /* no byte before the row, or behind its end */
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            word[i] = __ldcg(from + i);
+            raw[i] = __ldcg(at + i);
+        raw[WORDS] = 0;
+        for (unsigned k = 0; k < inside; k++)
+            raw[WORDS] |= (uint32_t)__ldcg((const uint8_t *)(at + WORDS) + k) << 8 * k;
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            word[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+            word[i] = __funnelshift_r(raw[i], raw[i + 1], 8 * inside);
     } else {
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            word[i] = load_word(rows, y, first + i);
+        for (int i = 0; i < 4 * WORDS; i++) {
+            const uint32_t byte = 4 * first + i < rows.bytes ? __ldcg(from + i) : 0;
+            word[i / 4] = i % 4 == 0 ? byte : word[i / 4] | byte << 8 * (i % 4);
+        }
     }
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+        word[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
 }
 
 template <int WORDS>
 DEVICE void store_words(const Rows &rows, uint32_t y, uint32_t first, const uint32_t (&word)[WORDS])
 {
-    if (rows.words && 4 * (first + WORDS) <= rows.bytes) {
-        uint32_t *const to = (uint32_t *)(rows.at + y * rows.pitch) + first;
+    uint8_t *const to = rows.at + y * rows.pitch + 4 * (uint64_t)first;
+    const unsigned inside = (unsigned)((uintptr_t)to & 3);
+    uint32_t *const at = (uint32_t *)(to - inside);
+    uint32_t own[WORDS];
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            to[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+    for (int i = 0; i < WORDS; i++)
+        own[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+    if (4 * (first + WORDS) <= rows.bytes) { /* single bytes at both ends, words between */
+        for (unsigned k = 0; k < 4 - inside; k++)
+            to[k] = (uint8_t)(own[0] >> 8 * k);
+#pragma unroll
+        for (int i = 1; i < WORDS; i++)
+            at[i] = __funnelshift_l(own[i - 1], own[i], 8 * inside);
+        for (unsigned k = 0; k < inside; k++)
+            ((uint8_t *)(at + WORDS))[k] = (uint8_t)(own[WORDS - 1] >> 8 * (4 - inside + k));
     } else {
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            store_word(rows, y, first + i, word[i]);
+        for (int i = 0; i < 4 * WORDS; i++)
+            if (4 * first + i < rows.bytes)
+                to[i] = (uint8_t)(own[i / 4] >> 8 * (i % 4));
     }
 }
 
@@ -186,11 +184,8 @@ DEVICE bool unfilter_band(const DeflatedRows &image, const Rows &rows, uint32_t 
 DEVICE Rows rows_of(const DeflatedRows &image)
 {
     const bool plain = image.form == ROWS_PLAIN;
-    Rows rows = {(uint8_t *)(plain ? image.pixels : image.rows),
-                 plain ? image.pitch : image.row_pitch, image.row_bytes, false,
-                 plain && image.depth == 16};
-    rows.words = (((uintptr_t)rows.at | rows.pitch) & 3) == 0;
-    return rows;
+    return {(uint8_t *)(plain ? image.pixels : image.rows), plain ? image.pitch : image.row_pitch,
+            image.row_bytes, plain && image.depth == 16};
 }
 
 DEVICE bool unfilter_rows_of(const DeflatedRows &image, const Rows &rows, uint32_t band)

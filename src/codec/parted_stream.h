@@ -16,7 +16,7 @@ enum {
     PART_WINDOW = 1 << 15,       /* bytes that the largest distance goes back */
     /* A stream of fewer bytes, or with more beside it, takes no longer in order. */
     PARTED_BYTES_LEAST = 1 << 16,
-    PARTED_STREAMS_MOST = 256,
+    PARTED_STREAMS_MOST = 512,
     PARTED_OUTPUT_MOST = 1 << 29, /* words take twice as much */
     PARTED_ROUND_BYTES = 1 << 30 /* of places, but for a stream that needs more; then others wait */
 };
