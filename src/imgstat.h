@@ -407,6 +407,9 @@ typedef struct ImgstatMeasure {
      * the leading 16 bits of order keys too, and no statistics before imgstat_record_compute. Of
      * the fields above only region counts. */
     bool mergeable;
+    /* A hash of the samples (imgstat_record_hash), found in the first read. Devices do not decode
+     * then. Of images in device memory it is IMGSTAT_ERR_UNSUPPORTED. */
+    bool hash;
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -487,6 +490,9 @@ IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t chann
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
+/* Receives the XXH3 hash of 128 bits, high byte first, of size, type and samples of what was
+ * measured (docs/statistics.md). False where it was not asked for, and of merged records. */
+IMGSTAT_API bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16]);
 
 /* ---- Records and data sets ----------------------------------------------------------------
  * A record merges with others of its kind: bands, pages, files, shards, in any order and grouping,
@@ -776,6 +782,19 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *p
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
 
+/* Writes as text what imgstat_transfer_save writes, without the newline at its end: at most
+ * `capacity` bytes with their NUL (none where capacity is 0). Returns the length of the whole text;
+ * 0 on allocation failure, and of a set for groups of files or kinds of images, which has none. */
+IMGSTAT_API size_t imgstat_transfer_text(const ImgstatTransfer *transfer, char *out,
+                                         size_t capacity);
+
+/* Creates a transfer from n bytes of such text, which is checked completely. name: begins messages.
+ */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_text(const char *name,
+                                                                        const char *text, size_t n,
+                                                                        ImgstatTransfer **out,
+                                                                        ImgstatError *err);
+
 /* Returns the number of transfers in a set; 1 of a transfer that is alone. */
 IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
@@ -804,6 +823,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevic
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
+
+/* imgstat_image_transform into an image of the caller, in host memory or in the device's own, as
+ * for imgstat_transfer_apply. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_transform_to(
+    ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
+    const ImagePro *reference, ImagePro *to, ImgstatError *err);
 
 /* ---- Loading and saving --------------------------------------------------------------------- */
 
@@ -1066,12 +1091,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const Imgstat
 
 /* Measures the images of files into a data set, which may hold some: each image into the record of
  * its kind in the group of its job. A file or page that fails is in the account of the data set.
- * Memory does not grow with the number of files but by failures and groups. Of batch->how only the
- * region counts. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL: pages on a
- * channel axis are in groups of their own, which the name of the channel, or "channel 1", is added
- * to after that of the job. batch->page may be NULL; the record that it receives is that of the
- * image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it; the data set
- * holds those that were reported, and some more. */
+ * Memory does not grow with the number of files but by failures and groups. Of batch->how only
+ * region and hash count. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL: pages on
+ * a channel axis are in groups of their own, which the name of the channel, or "channel 1", is
+ * added to after that of the job. batch->page may be NULL; the record that it receives is that of
+ * the image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it; the data
+ * set holds those that were reported, and some more. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                         const ImgstatJobStream *jobs, ImgstatError *err);

@@ -28,19 +28,20 @@ BELOW = {
 }
 KERNELS = "base codec record transfer device"  # of src/, for everything in kernels/
 BACKENDS = {"cpu"}
+PROGRAM = "tools/imgstat/program.h"  # the command line, as others call it
 EXCEPTIONS = {"device/device.c": BACKENDS}  # the table that names what others do not
 
 
 def sources():
-    for top in ("src", "kernels", "tools/imgstat"):
+    for top in ("src", "kernels", "tools/imgstat", "tools/python"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.suffix in {".c", ".h", ".cu", ".cuh"}:
                 yield top, path, path.relative_to(ROOT / top).as_posix()
 
 
 def target(top, path, name):
-    """The file that an include names: beside the file, in its own tree, or in src/."""
-    for folder in (path.parent, ROOT / top, ROOT / "src"):
+    """The file that an include names: beside the file, in its own tree, in src/, or the command line."""
+    for folder in (path.parent, ROOT / top, ROOT / "src", (ROOT / PROGRAM).parent):
         if (folder / name).is_file():
             return (folder / name).resolve()
     return None
@@ -51,7 +52,9 @@ def allowed(top, name, path, included):
         return True
     if top != "src" and included.is_relative_to(ROOT / top):
         return True
-    if top == "tools/imgstat" or not included.is_relative_to(ROOT / "src"):
+    if top == "tools/python" and included == ROOT / PROGRAM:
+        return True
+    if top.startswith("tools/") or not included.is_relative_to(ROOT / "src"):
         return False
     folder, other = path.parent.name, included.parent.name
     if top == "kernels":

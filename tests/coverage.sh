@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Which lines of src/ and tools/imgstat/ the tests run. Needs gcovr (Debian, Ubuntu: gcovr).
+# Which lines of src/, tools/imgstat/ and tools/python/ the tests run. Needs gcovr (Debian, Ubuntu: gcovr).
 # usage: coverage.sh [CTEST_OPTION...]     for instance -L unit; the report: build/coverage/coverage.html
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,7 +10,7 @@ cmake --build --preset coverage --parallel
 find build/coverage -name '*.gcda' -delete
 status=0
 IMGSTAT_TEST_SMALL=1 ctest --preset coverage --parallel "$(nproc)" "$@" || status=1
-gcovr --root . --object-directory build/coverage --filter 'src/' --filter 'tools/imgstat/' --print-summary \
+gcovr --root . --object-directory build/coverage --filter 'src/' --filter 'tools/imgstat/' --filter 'tools/python/' --print-summary \
     --exclude-unreachable-branches --txt build/coverage/coverage.txt --html-details build/coverage/coverage.html \
     build/coverage
 echo "folder: lines run of lines"

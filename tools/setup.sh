@@ -30,6 +30,10 @@ python3           python3
 ?sys:osgeo_utils  python3-gdal
 ?sys:numpy        python3-numpy
 ?sys:tifffile     python3-tifffile
+?sys:pytest       python3-pytest
+?sys:hypothesis   python3-hypothesis
+?c:Python.h       python3-dev
+?sys:ensurepip    python3-venv
 ?exiftool         libimage-exiftool-perl
 ?xmllint          libxml2-utils
 ?convert-im6.q16  imagemagick
@@ -47,11 +51,18 @@ python3           python3
 py:ensurepip      python3-venv
 "
 
+# python_headers PYTHON: whether an extension can be built for it, and of Python 3.11.
+python_headers() {
+    "$1" -c 'import os, sys, sysconfig as s
+sys.exit(sys.version_info < (3, 11) or not os.path.exists(s.get_path("include") + "/Python.h"))' 2>/dev/null
+}
+
 present() {
     case $1 in
     pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
     py:*) python3 -c "import ${1#py:}" 2>/dev/null ;;
     sys:*) /usr/bin/python3 -c "import ${1#sys:}" 2>/dev/null ;;
+    c:Python.h) python_headers /usr/bin/python3 ;;
     c:*) echo "#include <${1#c:}>" | cc -E -x c - >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac

@@ -45,10 +45,19 @@ count_tests() {
         }' "$1"
 }
 
+# The Python package is built for the system's Python, whose packages the tests compare with.
+python='-DIMGSTAT_PYTHON=OFF'
+if python_headers /usr/bin/python3; then
+    python='-DIMGSTAT_PYTHON=ON -DPython3_EXECUTABLE=/usr/bin/python3'
+else
+    echo "Left out: the Python package (it needs Python 3.11 and python3-dev)"
+fi
+
 # run_preset NAME CUDA: configures, builds, tests; keeps the closing lines of ctest for the end.
 run_preset() {
     echo "== $1: build"
-    cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DIMGSTAT_CUDA="$2" &&
+    # shellcheck disable=SC2086 # two words
+    cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DIMGSTAT_CUDA="$2" $python &&
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"
     tested=0
@@ -69,6 +78,17 @@ for preset in release asan; do
         echo "== $preset: FAILED" >>"$closing"
     fi
 done
+
+# A wheel without CUDA, as others install it.
+if [ "$python" = '-DIMGSTAT_PYTHON=OFF' ] || ! /usr/bin/python3 -m venv build/venv 2>/dev/null ||
+    ! build/venv/bin/pip download --quiet --no-deps --dest build/venv abi3audit >/dev/null 2>&1; then
+    echo '== wheel: skipped (it needs Python 3.11, python3-venv and PyPI)' >>"$closing"
+elif IMGSTAT_CUDA=OFF PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
+    echo '== wheel: built, installed and tested' >>"$closing"
+else
+    status=1
+    echo '== wheel: FAILED' >>"$closing"
+fi
 echo
 cat "$closing" "$closing.counts"
 exit $status

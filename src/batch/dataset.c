@@ -48,8 +48,10 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     if (batch->by != IMGSTAT_BY_DEFAULT && batch->by != IMGSTAT_BY_CHANNEL &&
         batch->by != IMGSTAT_BY_ALL)
         return error_set(err, IMGSTAT_ERR_ARG, "data sets are measured by channel or all");
-    const ImgstatMeasure how = {
-        .mergeable = true, .region = batch->how ? batch->how->region : (ImgstatRegion){0, 0, 0, 0}};
+    const ImgstatMeasure how = {.mergeable = true,
+                                .region =
+                                    batch->how ? batch->how->region : (ImgstatRegion){0, 0, 0, 0},
+                                .hash = batch->how && batch->how->hash};
     ImgstatMeasureBatch merged = *batch;
     merged.how = &how;
     JobQueue queue;

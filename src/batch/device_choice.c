@@ -170,7 +170,7 @@ static bool has_driver(void)
 static bool is_fed(const ImgstatJob *job, const ImgstatWork *work, const ImgstatPage *page)
 {
     if (work->measure)
-        return work->measure->region.width == 0;
+        return work->measure->region.width == 0 && !work->measure->hash;
     const EncodeFormat *const to = job->output ? encode_format_of_path(job->output) : NULL;
     return work->together != IMGSTAT_BY_ALL && to && strcmp(to->name, page->format) == 0;
 }

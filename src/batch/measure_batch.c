@@ -103,7 +103,8 @@ static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
                           .open = open_fed,
                           .work = work_fed,
                           .fail = fail_fed};
-    if (batch->open.salvage || batch->levels || (batch->how && batch->how->region.width > 0))
+    const ImgstatMeasure *const how = batch->how;
+    if (batch->open.salvage || batch->levels || (how && (how->region.width > 0 || how->hash)))
         return IMGSTAT_OK;
     return feeding_create(&jobs, &run->feeding, err);
 }

@@ -4,12 +4,15 @@
  */
 #include "measure/page_reads.h"
 
+#include "record/sample_hash.h"
+
 /* ---- The first read ---------------------------------------------------------------------- */
 
 typedef struct Measure {
     Device *device;
     PixelView view;
     DeviceRecord record;
+    SampleHash *hash; /* NULL: none is wanted */
 } Measure;
 
 static ImgstatResult measure_source(void *context, const PixelSource *source, ImgstatError *err)
@@ -20,7 +23,10 @@ static ImgstatResult measure_source(void *context, const PixelSource *source, Im
 
 static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatError *err)
 {
+    const Measure *const m = context;
     const PixelSource source = pixels_of(band);
+    if (m->hash)
+        sample_hash_add(m->hash, band);
     return measure_source(context, &source, err);
 }
 
@@ -29,9 +35,10 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
 static ImgstatResult measure_plane(PageReader *reader, Measure *m, size_t bytes, ImgstatError *err)
 {
     const DeviceOps *const ops = m->device->ops;
-    DirectRead done;
+    DirectRead done = DIRECT_NONE;
     IMGSTAT_TRY(ops->alloc(m->device, bytes, &m->record.mem, err));
-    IMGSTAT_TRY(page_reader_direct(reader, true, measure_source, m, &done, err));
+    if (!m->hash) /* which is made of rows in their order */
+        IMGSTAT_TRY(page_reader_direct(reader, true, measure_source, m, &done, err));
     if (done == DIRECT_COMPLETE)
         return IMGSTAT_OK;
     if (done == DIRECT_FAILED) {
@@ -50,6 +57,7 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
     Measure m = {
         .device = device,
         .view = view,
+        .hash = reader->hash,
         .record = {.sample = record->sample, .channels = channels, .parts = record->parts}};
     const size_t tallies = channels * sizeof *record->tally;
     const size_t bytes = record_bytes(record->sample, channels, record->parts);
@@ -66,6 +74,20 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
         (void)(device->ops->wait(device, NULL) == IMGSTAT_OK);
     device->ops->release(device, &m.record.mem);
     return res;
+}
+
+/* Begins the hash of what the reader passes on. */
+static ImgstatResult begin_hash(const PageReader *reader, ImgstatError *err)
+{
+    const ImgstatRegion *const region = &reader->region;
+    const bool whole = region->width == 0;
+    const uint32_t rows = reader->decoder ? reader->decoder->page.height : reader->page.height;
+    if (!reader->decoder && !reader->page.host && reader->page.width > 0 && rows > 0)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "samples in device memory are not hashed: copy them to host memory");
+    sample_hash_begin(reader->hash, &reader->page, whole ? reader->page.width : region->width,
+                      whole ? rows : region->height);
+    return IMGSTAT_OK;
 }
 
 /* Turns positions in a region into positions in the page. */
@@ -90,6 +112,8 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
     const uint16_t channels = luma ? 1 : reader->planes > 1 ? reader->planes : page->channels;
     Record *record = NULL;
     *out = NULL;
+    if (reader->hash)
+        IMGSTAT_TRY(begin_hash(reader, err));
     IMGSTAT_TRY(record_check_bytes(page->sample, channels, parts, err));
     ImgstatResult res =
         record_create(reader->device->cache, page->sample, channels, parts, &record, err);

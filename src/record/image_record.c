@@ -185,6 +185,7 @@ static Ats merge_places(const Tally *into, const Tally *from, Places *places, co
 void image_record_add(ImgstatRecord *into, const ImgstatRecord *from)
 {
     image_record_clear(into);
+    into->has_hash = false;
     for (uint16_t c = 0; c < into->kind->channels; c++) {
         Tally *const tally = &into->record->tally[c];
         const Ats at =
@@ -255,6 +256,13 @@ void imgstat_record_kind(const ImgstatRecord *record, ImgstatKind *out)
 const char *imgstat_record_group(const ImgstatRecord *record)
 {
     return shared_text_of(record->group);
+}
+
+bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16])
+{
+    if (record->has_hash)
+        memcpy(hash, record->hash, SAMPLE_HASH_BYTES);
+    return record->has_hash;
 }
 
 void imgstat_record_images(const ImgstatRecord *record, uint64_t *files, uint64_t *pages)

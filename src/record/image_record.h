@@ -7,6 +7,7 @@
 #include "record/digest.h"
 #include "record/histogram.h"
 #include "record/record.h"
+#include "record/sample_hash.h"
 #include "record/shared_text.h"
 
 /* The most samples of a tally, for which sums of bins do not overflow; also of files and pages. */
@@ -57,6 +58,8 @@ struct ImgstatRecord {
     ChannelResult *channel; /* one a channel; NULL: nothing is computed */
     bool has_histogram;
     size_t n_percentiles;
+    bool has_hash; /* of the samples of one image or group of pages, which is not merged */
+    uint8_t hash[SAMPLE_HASH_BYTES];
     bool in_dataset; /* its group and kind must not change then */
 };
 

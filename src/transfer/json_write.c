@@ -252,9 +252,9 @@ char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err)
     return text_of(root, err);
 }
 
-size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out, size_t capacity)
+/* Copies a text as far as it fits, frees it and returns its length; 0 of NULL. */
+static size_t hand_over(char *text, char *out, size_t capacity)
 {
-    char *const text = transfer_describe_set(transfer, NULL);
     if (!text)
         return 0;
     const size_t length = strlen(text), kept = length < capacity ? length
@@ -266,4 +266,16 @@ size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out, siz
     }
     free(text);
     return length;
+}
+
+size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out, size_t capacity)
+{
+    return hand_over(transfer_describe_set(transfer, NULL), out, capacity);
+}
+
+size_t imgstat_transfer_text(const ImgstatTransfer *transfer, char *out, size_t capacity)
+{
+    if (transfer_set_has_groups(transfer) || transfer_set_has_kinds(transfer))
+        return 0;
+    return hand_over(transfer_to_json(transfer, NULL), out, capacity);
 }

@@ -130,12 +130,12 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
     return res;
 }
 
-/* Of a host image a new one, whose nodata value is what undefined samples become; else the
- * caller's. */
-static ImgstatResult output_image(const ImagePro *image, const Transfer *transfer, ImagePro *to,
-                                  ImgstatError *err)
+/* An image of the caller, or a new one for a host image, whose nodata value is what undefined
+ * samples become. */
+static ImgstatResult output_image(const ImagePro *image, const Transfer *transfer, bool given,
+                                  ImagePro *to, ImgstatError *err)
 {
-    if (image->memory == IMGSTAT_CUDA)
+    if (given)
         return IMGSTAT_OK;
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
@@ -152,8 +152,8 @@ static ImgstatResult output_image(const ImagePro *image, const Transfer *transfe
 }
 
 static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *method,
-                                          const ImagePro *image, int16_t alpha, ImagePro *to,
-                                          ImgstatError *err)
+                                          const ImagePro *image, int16_t alpha, bool given,
+                                          ImagePro *to, ImgstatError *err)
 {
     const TransferShape shape = shape_of_input(method, image, alpha);
     ClahePage *clahe = NULL;
@@ -163,16 +163,37 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
     page_reader_of_image(device, &whole, &reader);
     ImgstatResult res = clahe_page_create(method, &shape, &reader, &clahe, err);
     if (res == IMGSTAT_OK)
-        res = output_image(image, clahe->rescale, to, err);
+        res = output_image(image, clahe->rescale, given, to, err);
     if (res == IMGSTAT_OK) {
         clahe->rescale->holes = transfer_holes_in_memory(clahe->rescale, &shape);
         res = device->ops->clahe_apply(device, clahe, &whole, to, err);
         if (res == IMGSTAT_OK)
             res = device->ops->wait(device, err);
-        if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
+        if (res != IMGSTAT_OK && !given)
             imgstat_image_release(to);
     }
     clahe_page_destroy(device, clahe);
+    return res;
+}
+
+/* given: `to` is an image of the caller. */
+static ImgstatResult transform(Device *device, const ImgstatMethod *method, const ImagePro *image,
+                               int16_t alpha, const ImagePro *reference, bool given, ImagePro *to,
+                               ImgstatError *err)
+{
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
+    if (method->transform == IMGSTAT_CLAHE)
+        return transform_adaptively(device, method, image, alpha, given, to, err);
+    Transfer *transfer = NULL;
+    IMGSTAT_TRY(imgstat_transfer_create(device, method, image, alpha, reference, &transfer, err));
+    ImgstatResult res = output_image(image, transfer, given, to, err);
+    if (res == IMGSTAT_OK) {
+        res = imgstat_transfer_apply(device, transfer, image, alpha, to, err);
+        if (res != IMGSTAT_OK && !given)
+            imgstat_image_release(to);
+    }
+    transfer_destroy(transfer);
     return res;
 }
 
@@ -180,24 +201,19 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
                                       const ImagePro *image, int16_t alpha,
                                       const ImagePro *reference, ImagePro *to, ImgstatError *err)
 {
-    const bool given = device && method && image && to;
-    if (to && image && image->memory != IMGSTAT_CUDA)
+    const bool given = image && image->memory == IMGSTAT_CUDA;
+    if (to && image && !given)
         *to = (ImagePro){.memory = IMGSTAT_HOST};
-    IMGSTAT_TRY(error_if_null(given, __func__, err));
-    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
-    IMGSTAT_TRY(image_check_mask(image, err));
-    if (method->transform == IMGSTAT_CLAHE)
-        return transform_adaptively(device, method, image, alpha, to, err);
-    Transfer *transfer = NULL;
-    IMGSTAT_TRY(imgstat_transfer_create(device, method, image, alpha, reference, &transfer, err));
-    ImgstatResult res = output_image(image, transfer, to, err);
-    if (res == IMGSTAT_OK) {
-        res = imgstat_transfer_apply(device, transfer, image, alpha, to, err);
-        if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
-            imgstat_image_release(to);
-    }
-    transfer_destroy(transfer);
-    return res;
+    IMGSTAT_TRY(error_if_null(device && method && image && to, __func__, err));
+    return transform(device, method, image, alpha, reference, given, to, err);
+}
+
+ImgstatResult imgstat_image_transform_to(ImgstatDevice *device, const ImgstatMethod *method,
+                                         const ImagePro *image, int16_t alpha,
+                                         const ImagePro *reference, ImagePro *to, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(device && method && image && to, __func__, err));
+    return transform(device, method, image, alpha, reference, true, to, err);
 }
 
 /* ---- From a file ---- */

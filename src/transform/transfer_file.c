@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer_file.c: saves transfers to files and loads them. */
+/* transfer_file.c: saves transfers to files, and loads them and their text. */
 #include "codec/atomic_file.h"
 #include "transfer/json.h"
 
@@ -78,4 +78,15 @@ ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, Img
         result = transfer_from_json(text, bytes, path, out, err);
     free(text);
     return result;
+}
+
+ImgstatResult imgstat_transfer_from_text(const char *name, const char *text, size_t n,
+                                         ImgstatTransfer **out, ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(name && text && out, __func__, err));
+    if (n > TRANSFER_MAX_BYTES)
+        return error_file(err, IMGSTAT_ERR_LIMIT, name, "more bytes than a transfer has");
+    return transfer_from_json(text, n, name, out, err);
 }

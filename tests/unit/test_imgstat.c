@@ -138,6 +138,11 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transfer_load, NULL, &made);
     cr_assert_null(made);
     CHECK_NULL(imgstat_transfer_load, path, NULL);
+    made = somewhere;
+    CHECK_NULL(imgstat_transfer_from_text, NULL, "{}", 2, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_transfer_from_text, "text", NULL, 2, &made);
+    CHECK_NULL(imgstat_transfer_from_text, "text", "{}", 2, NULL);
     CHECK_NULL(imgstat_transfer_apply, NULL, transfer, &gray, -1, &gray);
     CHECK_NULL(imgstat_transfer_apply, device, NULL, &gray, -1, &gray);
     CHECK_NULL(imgstat_transfer_apply, device, transfer, NULL, -1, &gray);
@@ -154,7 +159,7 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transform_async, NULL, &gray, &gray, NULL);
     CHECK_NULL(imgstat_transform_async, chain, NULL, &gray, NULL);
     CHECK_NULL(imgstat_transform_async, chain, &gray, NULL, NULL);
-    cr_assert_eq(checked, 23);
+    cr_assert_eq(checked, 26);
     cr_assert_neq(access("unwritten.json", F_OK), 0);
 }
 

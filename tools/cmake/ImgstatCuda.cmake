@@ -5,6 +5,15 @@ if(IMGSTAT_CUDA STREQUAL "OFF")
   return()
 endif()
 
+# pip builds for this machine: the CUDA device where there is a GPU, for that GPU. IMGSTAT_CUDA=ON makes all of it.
+if(SKBUILD AND IMGSTAT_CUDA STREQUAL "AUTO")
+  if(NOT EXISTS /dev/nvidiactl AND NOT EXISTS /dev/dxg)
+    message(STATUS "There is no NVIDIA GPU: the CUDA device is left out (IMGSTAT_CUDA=ON builds it)")
+    return()
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES native CACHE STRING "GPU architectures to compile for")
+endif()
+
 include(CheckLanguage)
 check_language(CUDA)
 # Distributions have older ones (Ubuntu 22.04: 11.5), which do not know all of these architectures.

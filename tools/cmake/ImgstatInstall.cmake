@@ -31,7 +31,7 @@ endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT docs)
 file(GLOB user_documents docs/*.md)
 install(FILES ${user_documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT docs)
-install(DIRECTORY docs/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT docs)
+install(DIRECTORY docs/examples docs/pictures DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT docs PATTERN make.py EXCLUDE)
 
 # pkg-config. Private requirements are what a static link needs beside libimgstat.a.
 list(JOIN lib_packages " " PC_REQUIRES_PRIVATE)

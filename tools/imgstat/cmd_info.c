@@ -265,13 +265,13 @@ static void work(PartRun *run)
 {
     Input input;
     bool listed = run->captured; /* emit_shard leaves out a first empty line */
-    while (inputs_next_one(run->inputs, &input)) {
+    while (status_interrupted() == 0 && inputs_next_one(run->inputs, &input)) {
         const bool good = describe_file(run->options, &input, &listed);
         run->done += good;
         run->failed += !good;
         input_release(&input);
     }
-    run->complete = true;
+    run->complete = status_interrupted() == 0;
     if (run->summarizes && run->done + run->failed > 1 && run->failed > 0)
         fprintf(stderr, "%zu described, %zu failed\n", run->done, run->failed);
 }

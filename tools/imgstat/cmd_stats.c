@@ -101,7 +101,8 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .has_range = o->has_range,
                             .lo = o->lo,
                             .hi = o->hi,
-                            .ddof = o->ddof};
+                            .ddof = o->ddof,
+                            .hash = o->hash};
 }
 
 /* Prints a record of a data set. */

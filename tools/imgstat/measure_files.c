@@ -206,7 +206,7 @@ static bool on_done(void *context, const ImgstatDone *done)
     report_problems(run, run->input[done->job]);
     report_texts(run, &run->texts[done->job]);
     end_input(run, done->result == IMGSTAT_OK);
-    return true;
+    return status_interrupted() == 0;
 }
 
 static void on_fallen_back(void *context, const char *why)
@@ -240,12 +240,14 @@ static bool measure(Run *run)
     ImgstatError error;
     run->direct = what->emit == NULL && !run->device.chosen && run->n == 1;
     const ImgstatResult result = imgstat_batch_measure(&batch, run->jobs, run->n, &error);
-    if (result == IMGSTAT_OK) {
+    if (result == IMGSTAT_OK && status_interrupted() == 0) {
         report_problems(run, what->window->n);
         return true;
     }
     for (size_t i = 0; i < run->n; i++) /* jobs that nobody has reported */
         discard_texts(&run->texts[i]);
+    if (result == IMGSTAT_OK)
+        return false;
     progress_clear(&run->progress);
     fprintf(stderr, "%s: %s\n", o->command, error.message);
     status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);

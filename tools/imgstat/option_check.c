@@ -19,6 +19,11 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (o->mode && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--mode needs --json or --csv");
+    if (o->hash && o->style == OUTPUT_PEOPLE)
+        return usage_error(name, "--hash needs --json or --csv");
+    if (o->hash && o->by == IMGSTAT_BY_ALL)
+        return usage_error(name, "--hash is that of one image: it excludes --by all and --by "
+                                 "group");
     if (o->save_record != NULL && o->by != IMGSTAT_BY_ALL)
         return usage_error(name, "--save-record saves what is merged: by --by all, or --by "
                                  "group=REGEX");
@@ -66,6 +71,7 @@ bool check_records(Command command, const char *name, Options *o)
                               : o->alpha > 0                       ? "--alpha"
                               : o->pages != NULL                   ? "--page"
                               : o->levels                          ? "--levels"
+                              : o->hash                            ? "--hash"
                               : o->indices                         ? "--indices"
                               : o->salvage                         ? "--salvage"
                               : o->mode                            ? "--mode"

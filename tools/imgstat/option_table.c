@@ -251,6 +251,11 @@ const Option option_table[] = {
     {.name = "shape", .type = OPTION_FLAG, .target = PLACE(shape), .commands = STATS | MERGE,
      .group = GROUP_STATISTICS,
      .help = "Add skewness and excess kurtosis"},
+    {.name = "hash", .type = OPTION_FLAG, .target = PLACE(hash), .commands = STATS,
+     .group = GROUP_STATISTICS,
+     .help = "With --json or --csv: add the hash of the samples, which is equal for equal pixels "
+             "in any format",
+     .more = "It is XXH3 of 128 bits, of size, type and samples."},
     {.name = "ddof", .argument = "N", .type = OPTION_COUNT, .target = PLACE(ddof),
      .most = 1000000, .commands = STATS | MERGE, .group = GROUP_STATISTICS, .rare = true,
      .help = "Divide the variance by count - N, in samples",

@@ -207,6 +207,7 @@ static bool read_words(Command command, int argc, char **argv, Options *o)
     bool good = true;
     int code;
     opterr = 0;
+    optind = 0; /* so that getopt begins anew in a process that runs several commands */
     while (good && (code = getopt_long(argc, argv, syntax.letters, syntax.longs, NULL)) != -1) {
         char *const word = argv[optind - 1];
         const Option *const option = find_option(command, code);

@@ -89,7 +89,7 @@ typedef struct Options {
     uint32_t bins;
     bool has_range;
     double lo, hi;
-    bool mode, histogram, cdf, shape, levels;
+    bool mode, histogram, cdf, shape, levels, hash;
     ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
     const char *save_record; /* NULL for none */
     bool records;            /* the inputs are records */

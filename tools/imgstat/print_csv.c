@@ -115,6 +115,8 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     fprintf(out, ",%s,%u,", imgstat_sample_name(page->sample), page->bits);
     put_text(out, page->photometric);
     fprintf(out, ",%s,", report->device);
+    if (o->hash)
+        fprintf(out, "%s,", report_hash(report).text);
     put_text(out, report_channel(report, channel));
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count,
             stats.nan, stats.inf, stats.nodata, stats.masked);
@@ -149,9 +151,10 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
 
 void print_csv_header(FILE *out, const Options *options)
 {
-    fputs("file,page,pages,format,width,height,sample,bits,photometric,device,channel,"
-          "count,nan,inf,nodata,masked,min,max,min_x,min_y,max_x,max_y,",
-          out);
+    fprintf(out,
+            "file,page,pages,format,width,height,sample,bits,photometric,device,%schannel,"
+            "count,nan,inf,nodata,masked,min,max,min_x,min_y,max_x,max_y,",
+            options->hash ? "hash," : "");
     if (is_grouped(options))
         fputs("min_page,max_page,", out);
     if (options->by == IMGSTAT_BY_ALL)

@@ -284,6 +284,8 @@ void print_json_page(FILE *out, const Report *report)
     line_add(object, "photometric", line_string(page->photometric));
     if (report->merged == NULL) /* a data set may be of several */
         line_add(object, "device", line_string(report->device));
+    if (report->options->hash)
+        line_add(object, "hash", line_string(report_hash(report).text));
     json_object *const channels = json_object_new_array();
     line_check(channels);
     const uint16_t n = imgstat_record_channels(report->record);

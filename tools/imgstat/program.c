@@ -116,18 +116,31 @@ static void occupy_standard_streams(void)
             exit(STATUS_FAILED);
 }
 
-int program_run(int argc, char **argv)
+static void run_words(int argc, char **argv)
 {
-    occupy_standard_streams();
-    imgstat_heap_keep(0);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "16", 0); /* else 8 batches at most are decoded at once */
-    status_catch_signals();
     if (argc < 2) {
         help_program(stderr);
         status_raise(STATUS_USAGE);
     } else {
         dispatch(argc, argv);
     }
+}
+
+int program_run(int argc, char **argv)
+{
+    occupy_standard_streams();
+    imgstat_heap_keep(0);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "16", 0); /* else 8 batches at most are decoded at once */
+    status_catch_signals();
+    run_words(argc, argv);
     status_flush_stdout();
     return status_get();
+}
+
+int program_run_within(int argc, char **argv)
+{
+    StatusHandlers before;
+    status_enter(&before);
+    run_words(argc, argv);
+    return status_leave(&before);
 }

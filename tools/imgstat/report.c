@@ -73,6 +73,15 @@ const char *report_channel(const Report *report, uint16_t channel)
                                   : imgstat_file_channel(report->file, channel);
 }
 
+HashText report_hash(const Report *report)
+{
+    uint8_t hash[16];
+    HashText text = {""};
+    for (size_t i = 0; i < sizeof hash && imgstat_record_hash(report->record, hash); i++)
+        snprintf(text.text + 2 * i, 3, "%02x", hash[i]);
+    return text;
+}
+
 char *report_images(const Report *report)
 {
     const MergedImages *const merged = report->merged;

@@ -53,6 +53,13 @@ char *report_page_list(const Report *report);
 /* The name of a channel. */
 const char *report_channel(const Report *report, uint16_t channel);
 
+/* The hash of the samples, in hexadecimal; "" where none was asked for. */
+typedef struct HashText {
+    char text[33];
+} HashText;
+
+HashText report_hash(const Report *report);
+
 /* "1,234 images, rgb, u8": what a record of a data set is of. The caller frees it. */
 char *report_images(const Report *report);
 

@@ -15,6 +15,9 @@ static int exit_status = STATUS_OK;
 static bool stdout_failed;
 static _Atomic(const char *) temporary_path;
 static atomic_int remembered;
+static bool within; /* status_enter: the process goes on after the command */
+
+static const int caught[STATUS_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGPIPE};
 
 /* For signals that end the process; nohup sets SIGHUP to be ignored, which stays so. */
 static void set_handler(int number, void (*handler)(int), int flags)
@@ -93,7 +96,34 @@ void status_flush_stdout(void)
         return;
     stdout_failed = true;
     status_raise(STATUS_FAILED);
+    if (errno == EPIPE && within) {
+        atomic_store(&remembered, SIGPIPE);
+        return;
+    }
     if (errno == EPIPE)
         _exit(exit_status);
     fprintf(stderr, "imgstat: standard output: %s\n", strerror(errno));
+}
+
+void status_enter(StatusHandlers *before)
+{
+    exit_status = STATUS_OK;
+    stdout_failed = false;
+    within = true;
+    atomic_store(&remembered, 0);
+    for (int i = 0; i < STATUS_SIGNALS; i++)
+        sigaction(caught[i], NULL, &before->actions[i]);
+    status_catch_gently();
+    set_handler(SIGXFSZ, SIG_IGN, 0);
+    status_outlive_readers();
+}
+
+int status_leave(const StatusHandlers *before)
+{
+    status_flush_stdout();
+    clearerr(stdout);
+    for (int i = 0; i < STATUS_SIGNALS; i++)
+        sigaction(caught[i], &before->actions[i], NULL);
+    const int number = status_interrupted();
+    return number != 0 ? 128 + number : exit_status;
 }

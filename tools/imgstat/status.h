@@ -3,6 +3,8 @@
 #ifndef IMGSTAT_TOOLS_STATUS_H
 #define IMGSTAT_TOOLS_STATUS_H
 
+#include <signal.h>
+
 enum {
     STATUS_OK = 0,
     STATUS_FAILED = 1, /* some input failed, or a result could not be written */
@@ -30,5 +32,15 @@ int status_exchange(int status);
 /* Flushes standard output; a failure is reported once and raises the status. A closed pipe is
  * no news to anyone: then the process ends quietly. */
 void status_flush_stdout(void);
+
+/* For a command in a process that goes on after it. status_enter sets the status to 0, has signals
+ * remembered, also that nobody reads standard output any more, and notes who handled them;
+ * status_leave puts that back and returns the status: 128 + the number of a remembered signal. */
+enum { STATUS_SIGNALS = 5 };
+typedef struct StatusHandlers {
+    struct sigaction actions[STATUS_SIGNALS];
+} StatusHandlers;
+void status_enter(StatusHandlers *before);
+int status_leave(const StatusHandlers *before);
 
 #endif

@@ -137,6 +137,18 @@ Test(transfer_json, file)
     imgstat_device_close(device);
     cr_expect(image_equal(&out, &expected));
     imgstat_transfer_destroy(again);
+    char saved[4096] = {0}, text[4096];
+    FILE *const file = fopen(path, "r");
+    const size_t n = fread(saved, 1, sizeof saved, file) - 1; /* without its newline */
+    fclose(file);
+    saved[n] = '\0';
+    cr_expect_eq(imgstat_transfer_text(transfer, NULL, 0), n);
+    cr_assert_eq(imgstat_transfer_text(transfer, text, sizeof text), n);
+    cr_expect_str_eq(text, saved);
+    cr_assert_eq(imgstat_transfer_from_text("words", text, n, &again, &err), IMGSTAT_OK);
+    expect_same(again, &image);
+    cr_expect_eq(imgstat_transfer_from_text("words", text, n / 2, &again, &err),
+                 IMGSTAT_ERR_FORMAT);
     unlink(path);
     cr_expect_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_ERR_IO);
     cr_expect_null(again);

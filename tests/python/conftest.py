@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the Python package share."""
+import os
+from pathlib import Path
+
+import pytest
+
+TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
+
+try:
+    import hypothesis
+except ImportError:
+    pass
+else:  # the same cases every time, and no time limit for a loaded machine
+    hypothesis.settings.register_profile("imgstat", deadline=None, derandomize=True, print_blob=True)
+    hypothesis.settings.load_profile("imgstat")
+
+
+@pytest.fixture
+def testdata():
+    return TESTDATA
+
+
+@pytest.fixture
+def is_small():
+    """Whether the many alike cases are left out, as under sanitizers."""
+    return "IMGSTAT_TEST_SMALL" in os.environ

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of every layout and library come in as they are, and results go out to every library without a copy."""
+import array
+import ctypes
+import sys
+
+import pytest
+
+import imgstat
+
+np = pytest.importorskip("numpy")
+TYPES = "u1 i1 u2 i2 f2 u4 i4 f4 u8 i8 f8".split()
+
+
+def picture(dtype="u1", shape=(13, 17, 3), seed=1):
+    return (np.random.default_rng(seed).random(shape) * 200 - (100 if dtype[0] != "u" else 0)).astype(dtype)
+
+
+def same(stats, interleaved):
+    """The extrema and their places, which differ if any sample is read from elsewhere."""
+    planes = [interleaved[..., c] for c in range(interleaved.shape[-1])]
+    if len(planes) == 1:
+        return (stats.min, stats.max, stats.min_at, stats.max_at, stats.count) == (
+            planes[0].min(), planes[0].max(), planes[0].argmin(), planes[0].argmax(), planes[0].size)
+    return (stats.min == tuple(p.min() for p in planes) and stats.max == tuple(p.max() for p in planes)
+            and stats.min_at == tuple(p.argmin() for p in planes) and stats.max_at == tuple(p.argmax() for p in planes)
+            and stats.sum == pytest.approx(tuple(p.astype("f8").sum() for p in planes), abs=1e-9))
+
+
+LAYOUTS = {
+    "as it is": lambda x: x,
+    "reversed rows": lambda x: x[::-1],
+    "reversed columns": lambda x: x[:, ::-1],
+    "reversed channels": lambda x: x[..., ::-1],
+    "every second pixel": lambda x: x[::2, ::2],
+    "columns of a wider one": lambda x: x[:, 3:9],
+    "two of three channels": lambda x: x[..., :2],
+    "one channel": lambda x: x[..., 1:2],
+    "Fortran order": np.asfortranarray,
+    "transposed": lambda x: x.transpose(1, 0, 2),
+    "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
+    "the same row again": lambda x: np.broadcast_to(x[:1], x.shape),
+    "a field of records": lambda x: np.rec.fromarrays([x.astype("u1"), x], names="a,b")["b"],
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout, dtype):
+    x = LAYOUTS[layout](picture(dtype))
+    assert same(imgstat.stats(x), x)
+    if x.shape[2] > 1:
+        planar = np.ascontiguousarray(x.transpose(2, 0, 1))
+        assert same(imgstat.stats(planar, axes="CHW"), x)
+
+
+def test_read_only():
+    x = picture()
+    x.flags.writeable = False
+    assert same(imgstat.stats(x), x)
+
+
+def test_axes():
+    batch = picture("u2", (5, 6, 7, 3))
+    for axes in ("NHWC", "NCHW", "HWCN", "CNWH", "HNWC"):
+        y = batch.transpose(["NHWC".index(letter) for letter in axes])
+        for order in (y, np.ascontiguousarray(y)):
+            all_stats = imgstat.stats(order, axes=axes)
+            assert len(all_stats) == 5
+            assert all(same(s, x) for s, x in zip(all_stats, batch))
+    assert same(imgstat.stats(batch[0, 0, :, 0]), batch[0, :1, :, :1])  # a row
+    assert same(imgstat.stats(batch[0, 0], axes="WC"), batch[0, :1])
+    assert [s.count for s in imgstat.stats(batch[..., 0], axes="NHW")] == [42] * 5
+    assert imgstat.stats(np.zeros((0, 4, 4), "u1"), axes="NHW") == []
+
+
+@pytest.mark.parametrize("axes", ["HW", "HWCN", "HHC", "hwc", "H W", "", "HCN", "NZW"])
+def test_axes_that_do_not_fit(axes):
+    with pytest.raises(ValueError, match=f'axes="{axes}"'):
+        imgstat.stats(picture(), axes=axes)
+
+
+def test_axes_have_to_be_given_where_they_could_be_several():
+    with pytest.raises(ValueError, match='such as axes="HWC"'):
+        imgstat.stats(np.zeros((3, 20, 20), "u1"))
+    assert imgstat.stats(np.zeros((3, 20, 20), "u1"), axes="CHW").channels == 3
+    with pytest.raises(ValueError, match="0 axes"):
+        imgstat.stats(np.array(3))
+    with pytest.raises(TypeError, match="axes"):
+        imgstat.stats(picture(), axes=3)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (0, 3, 3), (0,)])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_empty(shape, dtype):
+    s = imgstat.stats(np.zeros(shape, dtype), percentiles=[50])
+    assert s.count == 0 or s.count == (0, 0, 0)
+    assert s.min in (None, (None, None, None))
+
+
+def test_no_channels():
+    with pytest.raises(ValueError, match="0 channels"):
+        imgstat.stats(np.zeros((4, 4, 0), "u1"))
+
+
+@pytest.mark.parametrize("x, sentence", [
+    (np.zeros((3, 3), bool), "bool"),
+    (np.zeros((3, 3), "c16"), "Zd"),
+    (np.zeros(3, "i4,f4"), "structured"),
+    (np.zeros((3, 3), "g"), "'g'"),
+    (np.ma.zeros((3, 3)), "masked array"),
+    (np.zeros((3, 3), object), "'O'"),
+    (np.zeros((3, 3), "S4"), "'4s'"),
+    (np.zeros((3, 3), "M8[ns]"), "M"),
+    (5, "no array"),
+    (None, "no array"),
+    ([[1, 2], [3, 4]], "no array"),
+])
+def test_refused(x, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        imgstat.stats(x)
+
+
+def test_other_objects_with_a_buffer():
+    assert imgstat.stats(array.array("h", [1, 2, -5])).sum == -2
+    assert imgstat.stats(memoryview(bytes(range(12))).cast("B", (3, 4))).max_at == 11
+    assert imgstat.stats((ctypes.c_uint16 * 4 * 2)()).count == 8
+    assert imgstat.stats(bytearray(b"abc")).max == 99
+
+
+class Interface:
+    """What has the array interface alone."""
+
+    def __init__(self, x, **changed):
+        self.x = x
+        self.__array_interface__ = {**x.__array_interface__, **changed}
+
+
+def test_array_interface():
+    x = picture("i4")
+    assert same(imgstat.stats(Interface(x)), x)
+    assert same(imgstat.stats(Interface(x[::2])), x[::2])
+    assert same(imgstat.stats(Interface(x, data=x.tobytes(), strides=None)), x)
+    for wrong in ({"data": b"short"}, {"data": None}, {"typestr": "<i3"}, {"typestr": 5}, {"shape": None},
+                  {"strides": (4,)}, {"shape": (1,) * 9}, {"data": (1, 2, 3)}, {"shape": (2, -3)}):
+        with pytest.raises((TypeError, ValueError)):
+            imgstat.stats(Interface(x, **wrong))
+
+
+class Exporter:
+    """What has DLPack alone, of version 0 or 1."""
+
+    def __init__(self, x, versioned=True):
+        self.x, self.versioned = x, versioned
+
+    def __dlpack__(self, **words):
+        if not self.versioned and "max_version" in words:
+            raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
+        return self.x.__dlpack__(**words)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("versioned", [True, False])
+def test_dlpack(dtype, versioned):
+    if versioned and np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("numpy before 2.1 has no versions of DLPack")
+    x = picture(dtype)
+    for y in (x, x[::2], x[:, ::-1], x.transpose(1, 0, 2)):
+        assert same(imgstat.stats(Exporter(y, versioned)), y)
+
+
+def test_dlpack_that_cannot_be_taken():
+    class Elsewhere(Exporter):
+        def __dlpack_device__(self):
+            return 10, 0
+    with pytest.raises(TypeError, match="type 10"):
+        imgstat.stats(Elsewhere(picture()))
+
+    class Fails(Exporter):
+        def __dlpack__(self, **words):
+            raise BufferError("not now")
+    with pytest.raises(BufferError, match="not now"):
+        imgstat.stats(Fails(picture()))
+
+    class NoCapsule(Exporter):
+        def __dlpack__(self, **words):
+            return 3
+    with pytest.raises((TypeError, ValueError)):
+        imgstat.stats(NoCapsule(picture()))
+    with pytest.raises((BufferError, TypeError), match="bool|only supports"):  # numpy 1 exports none
+        imgstat.stats(Exporter(np.zeros((3, 3), bool)))
+
+
+def test_dlpack_lets_go():
+    x = picture()
+    before = sys.getrefcount(x)
+    for _ in range(10):
+        imgstat.stats(Exporter(x))
+    assert sys.getrefcount(x) == before
+
+
+def test_results_are_arrays_for_everybody():
+    x = picture("u1", (20, 20))
+    counts = imgstat.stats(x).histogram.counts
+    y = np.asarray(counts)
+    assert y.dtype == np.uint64 and (y == np.bincount(x.ravel(), minlength=256)).all()
+    assert not y.flags.writeable and np.asarray(counts).ctypes.data == y.ctypes.data
+    assert counts.shape == (256,) and counts.dtype == "uint64" and counts.nbytes == 2048 and counts.ndim == 1
+    assert counts.strides == (8,) and len(counts) == 256 and counts[3] == y[3] and counts.tolist() == y.tolist()
+    assert repr(counts) == "imgstat.Array(shape=(256,), dtype='uint64')"
+    assert memoryview(counts).format == "Q"
+    assert not hasattr(counts, "__cuda_array_interface__")
+    with pytest.raises(BufferError, match="read-only"):
+        counts.__dlpack__()
+    edges = imgstat.stats(x).histogram.edges
+    assert (np.from_dlpack(edges) == np.arange(257)).all()  # and outlives what it came from
+    assert edges.__dlpack_device__() == (1, 0)
+    for words in ({"copy": True}, {"dl_device": (2, 0)}):
+        with pytest.raises(BufferError):
+            edges.__dlpack__(**words)
+    with pytest.raises(ValueError, match="stream"):
+        edges.__dlpack__(stream=1)
+    edges.__dlpack__(max_version=(1, 0))  # nobody consumes it
+    with pytest.raises(TypeError):
+        imgstat.Array()
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = picture("f4")
+    assert same(imgstat.stats(torch.from_numpy(x)), x)
+    assert same(imgstat.stats(torch.from_numpy(x).permute(2, 0, 1), axes="CHW"), x)
+    with pytest.raises(TypeError, match="bfloat16"):
+        imgstat.stats(torch.zeros(3, 3, dtype=torch.bfloat16))
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    x = picture("f4")
+    assert same(imgstat.stats(jax.numpy.asarray(x)), x)
+
+
+def test_pillow():
+    image = pytest.importorskip("PIL.Image")
+    x = picture("u1")
+    assert same(imgstat.stats(image.fromarray(x)), x)

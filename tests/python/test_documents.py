@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""docs/python.md says what is true: its examples run, its recipes make the record of one process, its pictures are what
+docs/pictures/make.py draws."""
+import doctest
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import imgstat
+
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+if not DOCS.is_dir():
+    pytest.skip("the documents are not here", allow_module_level=True)
+
+
+def test_examples_of_the_page_are_true(testdata, tmp_path, monkeypatch):
+    pytest.importorskip("numpy", "1.24")
+    shutil.copytree(testdata, tmp_path / "testdata")
+    monkeypatch.chdir(tmp_path / "testdata")
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    page = tmp_path / "python.md"  # doctest takes a fence for output
+    page.write_text("".join(line for line in (DOCS / "python.md").read_text().splitlines(True) if line[:3] != "```"))
+    found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert found.attempted > 20 and found.failed == 0
+
+
+def images(testdata, folder):
+    names = []
+    for i in range(12):
+        names.append(folder / f"{i:02}.tif")
+        shutil.copy(testdata / ("photo.tif" if i % 2 else "good-rgb.png"), names[-1])
+    return [str(name) for name in names]
+
+
+@pytest.mark.parametrize("name", ["futures", "dask", "ray"])
+def test_recipes_make_one_record(name, testdata, tmp_path):
+    if name != "futures":
+        pytest.importorskip("dask.distributed" if name == "dask" else "ray")
+    names = images(testdata, tmp_path)
+    recipe = DOCS / "examples" / f"records_{name}.py"
+    done = subprocess.run([sys.executable, str(recipe), str(tmp_path / "set.rec"), *names], check=False, timeout=300,
+                          capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = imgstat.Record.load(tmp_path / "set.rec")
+    assert record == imgstat.Record.merge(imgstat.Record.of(name) for name in reversed(names))
+    assert record.files == 12
+    assert "imgstat.Stats(count=" in done.stdout
+
+
+def test_pictures_are_drawn_again(tmp_path):
+    pytest.importorskip("numpy")
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    subprocess.run([sys.executable, str(DOCS / "pictures" / "make.py"), str(tmp_path)], check=True, env=environment)
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made and made == sorted(path.name for path in (DOCS / "pictures").iterdir() if path.suffix != ".py")
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (DOCS / "pictures" / name).read_bytes(), name
+
+
+def test_the_lines_of_the_readme_run():
+    np = pytest.importorskip("numpy")
+    lines = (DOCS.parent / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    names = {"x": np.arange(60, dtype=np.uint16).reshape(5, 12)}
+    exec(compile(lines, "README.md", "exec"), names)  # what it says is what a reader types
+    assert names["s"].percentiles[99] == np.percentile(np.arange(1, 60), 99)
+    assert names["x"].max() == 65535 and names["r"].count == 120

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: MIT
+"""stats, histogram and percentile of arrays are what numpy computes, and exact where numpy rounds."""
+import gc
+import math
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from fractions import Fraction
+
+import pytest
+
+import imgstat
+
+np = pytest.importorskip("numpy")
+TYPES = "u1 i1 u2 i2 f2 u4 i4 f4 u8 i8 f8".split()
+
+
+def samples(dtype, n, seed=0, whole=True):
+    """Values over all of an integer type, or of floats with all that is not finite."""
+    rng = np.random.default_rng(seed)
+    if dtype[0] == "f":
+        x = (rng.standard_normal(n) * 100).astype(dtype)
+        if whole:
+            x[rng.random(n) < 0.05] = np.nan
+            x[rng.random(n) < 0.05] = np.inf
+            x[rng.random(n) < 0.05] = -np.inf
+        return x
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, n, dtype, endpoint=True)
+
+
+def check(s, x, excluded=None):
+    """Compares with numpy and with fractions; x: the samples of a channel, in order."""
+    counts = np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, bool)
+    if excluded is not None:
+        counts &= ~excluded
+    v = x[counts]
+    assert s.count == v.size
+    if v.size == 0:
+        assert s.min is None and s.max is None and math.isnan(s.mean) and math.isnan(s.std) and s.min_at is None
+        return
+    assert (s.min, s.max) == (v.min(), v.max())
+    assert s.min_at == np.flatnonzero(counts & (x == v.min()))[0]
+    assert s.max_at == np.flatnonzero(counts & (x == v.max()))[0]
+    exact = [Fraction(a) for a in v.tolist()]
+    total = sum(exact)
+    mean = total / len(exact)
+    variance = sum((a - mean) ** 2 for a in exact) / len(exact)
+    if x.dtype.kind == "f":  # docs/float-sums.md
+        off = float(max(map(abs, exact))) * len(exact) * 2**-50
+        assert isinstance(s.sum, float) and s.sum == pytest.approx(float(total), abs=off)
+        assert s.mean == pytest.approx(float(mean), abs=off / len(exact))
+        assert s.std == pytest.approx(math.sqrt(variance), rel=1e-6, abs=off)
+    else:
+        assert isinstance(s.sum, int) and s.sum == total
+        assert s.mean == float(mean)
+        assert s.var == float(variance)
+        assert s.std == pytest.approx(math.sqrt(variance), rel=1e-15)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (5, 1), (33, 31), (64, 64)])
+def test_one_channel(dtype, shape):
+    x = samples(dtype, shape[0] * shape[1]).reshape(shape)
+    s = imgstat.stats(x)
+    assert s.channels == 1
+    check(s, x.ravel())
+    if dtype[0] == "f":
+        assert (s.nan, s.inf) == (np.isnan(x).sum(), np.isinf(x).sum())
+    assert (s.nodata, s.masked) == (0, 0)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_percentiles(dtype):
+    x = samples(dtype, 1001, 3, whole=False).reshape(7, 143)
+    asked = [0, 0.1, 1, 25, 50, 75, 99.9, 100]
+    s = imgstat.stats(x, percentiles=asked, median=True)
+    assert list(s.percentiles) == asked
+    ordered = sorted(x.ravel().tolist())
+    for p in asked:
+        h = Fraction(p).limit_denominator(10**9) * 1000 / 100
+        low = ordered[math.floor(h)]
+        value = Fraction(low) + (h - math.floor(h)) * (Fraction(ordered[math.ceil(h)]) - Fraction(low))
+        assert s.percentiles[p] == pytest.approx(float(value), rel=1e-15), p
+        if dtype in "u1 i1 u2 i2 u4 i4":  # numpy rounds 64-bit integers to doubles first, and halves to halves
+            assert s.percentiles[p] == pytest.approx(np.percentile(x, p), rel=1e-15)
+        nearest = ordered[max(math.ceil(Fraction(p).limit_denominator(10**9) * 1001 / 100), 1) - 1]
+        assert imgstat.percentile(x, p, method="nearest") == nearest
+    assert s.median == s.percentiles[50] == imgstat.percentile(x, 50)
+    assert imgstat.percentile(x, [99, 1]) == [imgstat.percentile(x, 99), imgstat.percentile(x, 1)]
+    if dtype in ("u8", "i8"):
+        assert isinstance(s.percentiles[0], int) and s.percentiles[0] == x.min()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_mode_and_shape(dtype):
+    x = np.array([[3, 7, 7, 1], [1, 7, 1, 9]], dtype)
+    s = imgstat.stats(x, mode=True, shape=True, median=True)
+    assert (s.mode, s.median) == (1, 5)
+    d = x.astype("f8").ravel() - x.astype("f8").mean()
+    assert s.skewness == pytest.approx((d**3).mean() / (d**2).mean() ** 1.5)
+    assert s.kurtosis == pytest.approx((d**4).mean() / (d**2).mean() ** 2 - 3)
+    assert imgstat.stats(x, ddof=1).std == pytest.approx(x.astype("f8").std(ddof=1))
+
+
+def test_what_was_not_asked_for_is_named():
+    wide, narrow = imgstat.stats(np.ones((3, 3), "f4")), imgstat.stats(np.ones((3, 3), "u2"))
+    for name, words in {"median": "median=True", "mode": "mode=True", "histogram": "bins=256",
+                        "entropy": "bins=256"}.items():
+        with pytest.raises(AttributeError, match=words):
+            getattr(wide, name)
+        getattr(narrow, name)
+    with pytest.raises(AttributeError, match="shape=True"):
+        narrow.skewness
+    assert wide.percentiles == {}
+    with pytest.raises(AttributeError):
+        wide.no_such_thing
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_histogram(dtype):
+    x = samples(dtype, 5000, 5, whole=False).reshape(50, 100)
+    h = imgstat.histogram(x)
+    counts, edges = h
+    counts, edges = np.asarray(counts), np.asarray(edges)
+    assert counts.sum() == 5000 and len(edges) == len(counts) + 1
+    assert (np.asarray(h.cdf) == counts.cumsum()).all()
+    if dtype in ("u1", "u2", "i1", "i2"):
+        assert h.per_value and len(counts) == 2 ** (8 * x.itemsize)
+        assert (counts == np.bincount(x.ravel().astype("i8") - np.iinfo(dtype).min, minlength=len(counts))).all()
+        assert (edges == np.arange(len(counts) + 1) + np.iinfo(dtype).min).all()
+    lo, hi = (-50.0, 80.0) if dtype[0] != "u" else (10.0, 200.0)
+    expected = np.histogram(x.astype("f8"), 13, (lo, hi))
+    h = imgstat.histogram(x, 13, (lo, hi))
+    assert h.range == (lo, hi) and not h.per_value
+    assert (np.asarray(h.counts) == expected[0]).all()
+    assert np.allclose(h.edges, expected[1])
+    assert np.asarray(imgstat.histogram(x, bins=13, range=(lo, hi)).counts).tolist() == expected[0].tolist()
+    s = imgstat.stats(x, bins=4)
+    p = np.asarray(s.histogram.counts) / 5000
+    assert s.entropy == pytest.approx(-(p[p > 0] * np.log2(p[p > 0])).sum())
+
+
+def test_histogram_of_a_bits():
+    h = imgstat.histogram(np.array([[0, 4095]], "u2"), bits=12)
+    assert h.range == (0, 4095) or h.range[0] == 0
+    assert h.counts.shape == (4096,)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nodata(dtype):
+    x = (np.arange(60) % 7).astype(dtype).reshape(6, 10)
+    s = imgstat.stats(x, nodata=3)
+    assert s.nodata == (x == 3).sum()
+    check(s, x.ravel(), (x == 3).ravel())
+    for value in (3.0, np.uint8(3), np.float32(3)):
+        assert imgstat.stats(x, nodata=value).nodata == s.nodata
+    for nothing in (2**70, -(2**70), 1e300, math.nan, None):
+        assert imgstat.stats(x, nodata=nothing).nodata == 0
+    with pytest.raises(TypeError):
+        imgstat.stats(x, nodata="3")
+
+
+def test_nodata_of_64_bits():
+    x = np.array([[2**64 - 1, 5]], "u8")
+    assert imgstat.stats(x, nodata=2**64 - 1).max == 5
+    assert imgstat.stats(x.view("i8"), nodata=-1).nodata == 1
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("layout", [lambda m: m, lambda m: m[::-1][::-1], np.asfortranarray,
+                                    lambda m: np.repeat(m, 2, axis=1)[:, ::2], lambda m: m.view("u1") * 77])
+def test_mask(dtype, layout):
+    x = samples(dtype, 31 * 19, 8).reshape(31, 19)
+    mask = layout(np.random.default_rng(2).random((31, 19)) < 0.7)
+    s = imgstat.stats(x, mask=mask)
+    assert s.masked == (mask == 0).sum()
+    check(s, x.ravel(), (mask == 0).ravel())
+    planar = np.stack([x, x])
+    assert imgstat.stats(planar, axes="CHW", mask=mask).count == (s.count, s.count)
+    batch = imgstat.stats(planar, axes="NHW", mask=np.stack([mask, np.zeros_like(mask)]))
+    assert [b.count for b in batch] == [s.count, 0]
+    assert [b.count for b in imgstat.stats(planar, axes="NHW", mask=mask)] == [s.count, s.count]
+
+
+@pytest.mark.parametrize("mask, error", [
+    (np.ones((3, 4), bool), ValueError), (np.ones((3, 3), "i4"), TypeError), (np.ones((2, 3, 3), "u1"), ValueError),
+    ("x", TypeError)])
+def test_masks_that_do_not_fit(mask, error):
+    with pytest.raises(error, match="mask"):
+        imgstat.stats(np.zeros((3, 3), "u1"), mask=mask)
+
+
+@pytest.mark.parametrize("words, error, sentence", [
+    ({"percentiles": [101]}, ValueError, "101"), ({"percentiles": ["x"]}, TypeError, "number"),
+    ({"method": "cubic"}, ValueError, "cubic"), ({"bins": -1}, ValueError, "bins"), ({"range": (2, 1)}, ValueError, "2"),
+    ({"range": 5}, TypeError, "range"), ({"device": "tpu"}, ValueError, "tpu"), ({"device": 3}, TypeError, "device"),
+    ({"threads": -1}, ValueError, "threads"), ({"bits": 9}, ValueError, "bits=9"), ({"foo": 1}, TypeError, "'foo'"),
+    ({"stream": "x"}, None, "")])
+def test_wrong_arguments(words, error, sentence):
+    if error is None:
+        imgstat.stats(np.zeros((3, 3), "u1"), **words)  # of arrays on a GPU only
+        return
+    with pytest.raises(error, match=sentence):
+        imgstat.stats(np.zeros((3, 3), "u1"), **words)
+
+
+def test_no_gpu_is_an_error_of_the_library():
+    try:
+        imgstat.stats(np.zeros((3, 3), "u1"), device="cuda:63")
+    except imgstat.Error as error:
+        assert error.code == "device" and error.path is None and error.page is None and "CUDA" in str(error)
+    else:
+        pytest.fail("there is no such GPU")
+
+
+def test_threads_do_not_change_results():
+    x = samples("f4", 1 << 20).reshape(1024, 1024)
+    one = imgstat.stats(x, threads=1)
+    for threads in (2, 3, 8):
+        s = imgstat.stats(x, threads=threads)
+        assert (s.mean, s.std, s.sum) == (one.mean, one.std, one.sum)
+
+
+def test_calls_from_many_threads():
+    x = [samples("u2", 10000, seed).reshape(100, 100) for seed in range(8)]
+    expected = [imgstat.stats(a).sum for a in x]
+    found = [None] * 8
+
+    def work(i):
+        for _ in range(20):
+            found[i] = imgstat.stats(x[i]).sum
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+def test_the_interpreter_runs_meanwhile():
+    x = np.random.default_rng(1).random((8, 1024, 1024))
+    turns, done = 0, False
+
+    def work():
+        nonlocal done
+        imgstat.stats(x, axes="NHW", median=True, threads=1)
+        done = True
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done:
+        turns += 1
+        time.sleep(0.001)
+    thread.join()
+    assert turns > 5
+
+
+def test_a_fork_measures_too():
+    x = samples("f4", 1 << 20).reshape(1024, 1024)
+    expected = imgstat.stats(x).sum
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if imgstat.stats(x).sum == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_ctrl_c_ends_a_batch():
+    x = np.random.default_rng(1).random((1, 512, 512))
+    batch = np.broadcast_to(x, (20000, 512, 512))
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        imgstat.stats(batch, axes="NHW", threads=1)
+    assert time.monotonic() - begin < 5
+
+
+def test_nothing_leaks(is_small):
+    x = samples("u1", 1024).reshape(32, 32)
+    planar = samples("f4", 3 * 64).reshape(3, 8, 8)
+
+    def calls(n):
+        for _ in range(n):
+            s = imgstat.stats(x, percentiles=[1, 99], nodata=3, mask=x)
+            s.percentiles, np.asarray(s.histogram.counts), s.min
+            imgstat.stats(planar, axes="CHW", bins=8).histogram
+            try:
+                imgstat.stats(x, percentiles=[101])
+            except ValueError:
+                pass
+            try:
+                imgstat.stats(x, axes="CHW")
+            except ValueError:
+                pass
+    calls(200)
+    gc.collect()
+    blocks, memory = sys.getallocatedblocks(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    calls(500 if is_small else 25000)
+    gc.collect()
+    assert sys.getallocatedblocks() - blocks < 200
+    if not is_small:
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 4096  # KiB; a lost record is 2
+
+
+def test_repr():
+    assert repr(imgstat.stats(np.array([[1, 3]], "u1"))) == "imgstat.Stats(count=2, min=1, max=3, mean=2.0, std=1.0)"
+    assert repr(imgstat.histogram(np.array([[1, 3]], "u1"))).startswith("imgstat.Histogram(bins=256")
+
+
+def test_anything():
+    hypothesis = pytest.importorskip("hypothesis")
+    from hypothesis import strategies as st
+    from hypothesis.extra import numpy as hnp
+
+    @hypothesis.given(st.data())
+    @hypothesis.settings(max_examples=200)
+    def compare(data):
+        dtype = data.draw(st.sampled_from(TYPES))
+        shape = data.draw(hnp.array_shapes(min_dims=2, max_dims=2, max_side=9))
+        elements = {"allow_subnormal": True} if dtype[0] == "f" else {}
+        x = data.draw(hnp.arrays(np.dtype(dtype), shape, elements=hnp.from_dtype(np.dtype(dtype), **elements)))
+        y = x[:: data.draw(st.sampled_from([1, -1, 2]))]
+        mask = data.draw(st.none() | hnp.arrays(bool, y.shape))
+        finite = y[np.isfinite(y)] if dtype[0] == "f" else y.ravel()
+        hypothesis.assume(dtype != "f8" or finite.size == 0 or float(abs(finite).max()) < 1e100)
+        check(imgstat.stats(y, mask=mask), np.ascontiguousarray(y).ravel(),
+              None if mask is None else ~mask.ravel())
+    compare()

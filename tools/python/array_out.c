@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* array_out.c: the type imgstat.Array: the buffer protocol, and what it says of itself. */
+#include "array_out.h"
+#include "driver.h"
+#include "error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A cache line: jax copies what is not aligned so. */
+enum { ALIGNMENT = 64 };
+
+typedef struct Array {
+    PyObject_HEAD ArrayParts parts;
+    Py_ssize_t shape[ARRAY_DIMS], strides[ARRAY_DIMS]; /* as buffers have them */
+} Array;
+
+const ArrayParts *array_parts(PyObject *array)
+{
+    return &((Array *)array)->parts;
+}
+
+static void parts_release(const ArrayParts *parts)
+{
+    if (parts->release)
+        parts->release(parts->context, parts->stream);
+    Py_XDECREF(parts->owner);
+}
+
+PyObject *array_create(State *state, const ArrayParts *parts)
+{
+    Array *const array = PyObject_New(Array, (PyTypeObject *)state->array_type);
+    if (!array) {
+        parts_release(parts);
+        return NULL;
+    }
+    array->parts = *parts;
+    for (int i = 0; i < parts->n_dims; i++) {
+        array->shape[i] = (Py_ssize_t)parts->shape[i];
+        array->strides[i] = (Py_ssize_t)parts->strides[i];
+    }
+    return (PyObject *)array;
+}
+
+static void release_host(void *context, void *stream)
+{
+    (void)stream;
+    free(context);
+}
+
+PyObject *array_allocate(State *state, ImgstatSample sample, int n_dims, const int64_t *shape)
+{
+    ArrayParts parts = {.memory = IMGSTAT_HOST, .sample = sample, .n_dims = n_dims};
+    int64_t bytes = (int64_t)imgstat_sample_bytes(sample);
+    for (int i = n_dims - 1; i >= 0; i--) {
+        parts.shape[i] = shape[i];
+        parts.strides[i] = bytes;
+        if (__builtin_mul_overflow(bytes, shape[i], &bytes))
+            return PyErr_NoMemory();
+    }
+    if (bytes > INT64_MAX - ALIGNMENT)
+        return PyErr_NoMemory();
+    parts.release = release_host;
+    parts.context = aligned_alloc(ALIGNMENT, ((size_t)bytes / ALIGNMENT + 1) * ALIGNMENT);
+    parts.data = (uintptr_t)parts.context;
+    return parts.context ? array_create(state, &parts) : PyErr_NoMemory();
+}
+
+static void release_image(void *context, void *stream)
+{
+    (void)stream;
+    imgstat_image_release(context);
+    free(context);
+}
+
+PyObject *array_of_image(State *state, ImagePro *image, bool has_channels)
+{
+    ImagePro *const kept = malloc(sizeof *kept);
+    if (!kept) {
+        imgstat_image_release(image);
+        return PyErr_NoMemory();
+    }
+    *kept = *image;
+    *image = (ImagePro){.width = 0};
+    const int64_t bytes = (int64_t)imgstat_sample_bytes(kept->sample);
+    const ArrayParts parts = {.memory = kept->memory,
+                              .data = (uintptr_t)kept->host,
+                              .sample = kept->sample,
+                              .n_dims = has_channels ? 3 : 2,
+                              .shape = {kept->height, kept->width, kept->channels},
+                              .strides = {(int64_t)kept->pitch, kept->channels * bytes, bytes},
+                              .release = release_image,
+                              .context = kept};
+    return array_create(state, &parts);
+}
+
+static void array_dealloc(PyObject *self)
+{
+    PyTypeObject *const type = Py_TYPE(self);
+    const ArrayParts parts = ((Array *)self)->parts;
+    PyObject_Free(self);
+    parts_release(&parts);
+    Py_DECREF(type);
+}
+
+/* ---- Buffer ---------------------------------------------------------------------------------- */
+
+static Py_ssize_t array_bytes(const Array *array)
+{
+    Py_ssize_t bytes = (Py_ssize_t)imgstat_sample_bytes(array->parts.sample);
+    for (int i = 0; i < array->parts.n_dims; i++)
+        bytes *= array->shape[i];
+    return bytes;
+}
+
+/* Whether samples follow each other in C order. */
+static bool array_dense(const Array *array)
+{
+    Py_ssize_t stride = (Py_ssize_t)imgstat_sample_bytes(array->parts.sample);
+    for (int i = array->parts.n_dims - 1; i >= 0; i--) {
+        if (array->shape[i] > 1 && array->strides[i] != stride)
+            return array_bytes(array) == 0;
+        stride *= array->shape[i];
+    }
+    return true;
+}
+
+static int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+    Array *const array = (Array *)self;
+    const ArrayParts *const parts = &array->parts;
+    const char *refusal = NULL;
+    if (parts->memory == IMGSTAT_CUDA)
+        refusal = "the array is in GPU memory: copy it to the host first";
+    else if ((flags & PyBUF_WRITABLE) && parts->readonly)
+        refusal = "the array is read-only";
+    else if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !array_dense(array))
+        refusal = "the rows of the array do not follow each other";
+    view->obj = NULL;
+    if (refusal) {
+        PyErr_SetString(PyExc_BufferError, refusal);
+        return -1;
+    }
+    view->buf = (void *)parts->data;
+    view->obj = Py_NewRef(self);
+    view->len = array_bytes(array);
+    view->itemsize = (Py_ssize_t)imgstat_sample_bytes(parts->sample);
+    view->readonly = parts->readonly;
+    view->ndim = parts->n_dims;
+    view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)sample_format(parts->sample) : NULL;
+    view->shape = (flags & PyBUF_ND) ? array->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? array->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    return 0;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static PyObject *numbers(const int64_t *number, int n)
+{
+    PyObject *const tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) {
+        PyObject *const item = PyLong_FromLongLong(number[i]);
+        if (!item || PyTuple_SetItem(tuple, i, item) < 0) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
+    }
+    return tuple;
+}
+
+static PyObject *get_shape(PyObject *self, void *closure)
+{
+    (void)closure;
+    return numbers(array_parts(self)->shape, array_parts(self)->n_dims);
+}
+
+static PyObject *get_strides(PyObject *self, void *closure)
+{
+    (void)closure;
+    return numbers(array_parts(self)->strides, array_parts(self)->n_dims);
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyUnicode_FromString(sample_dtype(array_parts(self)->sample));
+}
+
+static PyObject *get_ndim(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(array_parts(self)->n_dims);
+}
+
+static PyObject *get_nbytes(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromSsize_t(array_bytes((Array *)self));
+}
+
+static PyObject *get_cuda_interface(PyObject *self, void *closure)
+{
+    (void)closure;
+    const ArrayParts *const parts = array_parts(self);
+    if (parts->memory != IMGSTAT_CUDA) {
+        PyErr_SetString(PyExc_AttributeError, "the array is in host memory");
+        return NULL;
+    }
+    const char *const format = sample_format(parts->sample);
+    const char kind = strchr("BHIQ", *format) ? 'u' : strchr("bhiq", *format) ? 'i' : 'f';
+    const int bytes = (int)imgstat_sample_bytes(parts->sample);
+    return Py_BuildValue(
+        "{sNsNsNs(NO)sisN}", "shape", get_shape(self, NULL), "strides", get_strides(self, NULL),
+        "typestr", PyUnicode_FromFormat("%c%c%d", bytes == 1 ? '|' : '<', kind, bytes), "data",
+        PyLong_FromUnsignedLongLong(parts->data), parts->readonly ? Py_True : Py_False, "version",
+        3, "stream", PyLong_FromVoidPtr(parts->stream));
+}
+
+static PyObject *array_repr(PyObject *self)
+{
+    const ArrayParts *const parts = array_parts(self);
+    PyObject *const shape = get_shape(self, NULL);
+    PyObject *text = NULL;
+    if (shape && parts->memory == IMGSTAT_CUDA)
+        text = PyUnicode_FromFormat("imgstat.Array(shape=%R, dtype='%s', device='cuda:%d')", shape,
+                                    sample_dtype(parts->sample), (int)parts->device_id);
+    else if (shape)
+        text = PyUnicode_FromFormat("imgstat.Array(shape=%R, dtype='%s')", shape,
+                                    sample_dtype(parts->sample));
+    Py_XDECREF(shape);
+    return text;
+}
+
+static Py_ssize_t array_length(PyObject *self)
+{
+    const Array *const array = (Array *)self;
+    if (array->parts.n_dims > 0)
+        return array->shape[0];
+    PyErr_SetString(PyExc_TypeError, "the array has no axes");
+    return -1;
+}
+
+/* By way of a memoryview, which knows indices of host memory. */
+static PyObject *array_item(PyObject *self, PyObject *key)
+{
+    PyObject *const view = PyMemoryView_FromObject(self);
+    PyObject *const item = view ? PyObject_GetItem(view, key) : NULL;
+    Py_XDECREF(view);
+    return item;
+}
+
+static PyObject *array_tolist(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *const view = PyMemoryView_FromObject(self);
+    PyObject *const list = view ? PyObject_CallMethod(view, "tolist", NULL) : NULL;
+    Py_XDECREF(view);
+    return list;
+}
+
+/* ---- DLPack ---------------------------------------------------------------------------------- */
+
+static PyObject *dlpack_device(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const ArrayParts *const parts = array_parts(self);
+    return Py_BuildValue("(ii)", (int)parts->memory, (int)parts->device_id);
+}
+
+/* Lets the stream of a consumer wait for the samples. */
+static int hand_over(State *state, const ArrayParts *parts, PyObject *stream)
+{
+    void *consumer;
+    ImgstatError err;
+    if (parts->memory != IMGSTAT_CUDA) {
+        if (stream == Py_None)
+            return 0;
+        PyErr_SetString(PyExc_ValueError, "stream should be None for an array in host memory");
+        return -1;
+    }
+    if (PyLong_Check(stream) && PyLong_AsLong(stream) == -1)
+        return PyErr_Occurred() ? -1 : 0; /* the consumer sees to it */
+    if (array_stream(stream, (void *)1, &consumer) < 0)
+        return -1;
+    const ImgstatResult res = driver_order(parts->device_id, parts->stream, consumer, &err);
+    if (res == IMGSTAT_OK)
+        return 0;
+    raise_result(state, res, &err);
+    return -1;
+}
+
+static PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *words[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    const ArrayParts *const parts = array_parts(self);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", words, &stream, &version,
+                                     &device, &copy))
+        return NULL;
+    int type = (int)parts->memory, id = parts->device_id, major = 0, minor = 0;
+    if ((device != Py_None && !PyArg_ParseTuple(device, "ii:dl_device", &type, &id)) ||
+        (version != Py_None && !PyArg_ParseTuple(version, "ii:max_version", &major, &minor)))
+        return NULL;
+    if (type != (int)parts->memory || id != parts->device_id || copy == Py_True) {
+        PyErr_SetString(PyExc_BufferError,
+                        "imgstat.Array gives its own memory to others, and makes no copies");
+        return NULL;
+    }
+    if (parts->readonly && major < 1) {
+        PyErr_SetString(PyExc_BufferError,
+                        "the array is read-only, which DLPack before version 1 cannot say");
+        return NULL;
+    }
+    return hand_over(state_of_type(Py_TYPE(self)), parts, stream) < 0
+               ? NULL
+               : array_export(self, major >= 1);
+}
+
+/* ---- Other libraries ------------------------------------------------------------------------- */
+
+static PyObject *call_of_module(const char *module, const char *function, PyObject *argument)
+{
+    PyObject *const loaded = PyImport_ImportModule(module);
+    PyObject *const result = loaded ? PyObject_CallMethod(loaded, function, "O", argument) : NULL;
+    Py_XDECREF(loaded);
+    return result;
+}
+
+PyObject *array_as(PyObject *array, ArrayKind kind)
+{
+    if (!array || kind == ARRAY_PLAIN)
+        return array;
+    PyObject *const result = kind == ARRAY_NUMPY   ? call_of_module("numpy", "asarray", array)
+                             : kind == ARRAY_TORCH ? call_of_module("torch", "from_dlpack", array)
+                             : kind == ARRAY_CUPY
+                                 ? call_of_module("cupy", "from_dlpack", array)
+                                 : call_of_module("jax.dlpack", "from_dlpack", array);
+    Py_DECREF(array);
+    return result;
+}
+
+/* ---- The type -------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(array_doc,
+             "Samples in memory of imgstat, in host memory or on a GPU.\n\n"
+             "Other libraries take it without a copy: numpy.asarray(a), memoryview(a), "
+             "torch.from_dlpack(a),\ncupy.from_dlpack(a), jax.dlpack.from_dlpack(a). An array of "
+             "the host can be indexed as a\nmemoryview can.");
+
+static PyMethodDef array_methods[] = {
+    {"tolist", array_tolist, METH_NOARGS,
+     "tolist($self)\n--\n\nReturns the samples as nested lists."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "Exports the memory by DLPack."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "The kind of memory, and its device."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef array_getset[] = {
+    {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
+    {"strides", get_strides, NULL, "Bytes between neighbours along each axis.", NULL},
+    {"dtype", get_dtype, NULL, "Type of the samples, as numpy names it: 'uint8' ...", NULL},
+    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of all samples.", NULL},
+    {"__cuda_array_interface__", get_cuda_interface, NULL, "Version 3; of GPU memory only.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot array_slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t)array_doc},
+    {Py_tp_dealloc, array_dealloc},
+    {Py_tp_repr, array_repr},
+    {Py_tp_methods, array_methods},
+    {Py_tp_getset, array_getset},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, array_item},
+    {Py_bf_getbuffer, array_getbuffer},
+    {0, NULL},
+};
+
+static PyType_Spec array_spec = {
+    .name = "imgstat.Array",
+    .basicsize = sizeof(Array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = array_slots,
+};
+
+int add_array(PyObject *module)
+{
+    State *const state = state_of(module);
+    state->array_type = PyType_FromModuleAndSpec(module, &array_spec, NULL);
+    return state->array_type ? PyModule_AddObjectRef(module, "Array", state->array_type) : -1;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* array_view.c: views arrays by the buffer protocol and by the array interfaces of numpy and CUDA.
+ */
+#include "array_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As the CUDA array interface numbers the legacy default stream. */
+static void *const legacy_stream = (void *)1;
+
+/* ---- Sample types ---------------------------------------------------------------------------- */
+
+typedef struct SampleType {
+    char kind;
+    unsigned bytes;
+    const char *dtype, *format;
+} SampleType;
+
+static const SampleType types[] = {
+    [IMGSTAT_U8] = {'u', 1, "uint8", "B"},    [IMGSTAT_I8] = {'i', 1, "int8", "b"},
+    [IMGSTAT_U16] = {'u', 2, "uint16", "H"},  [IMGSTAT_I16] = {'i', 2, "int16", "h"},
+    [IMGSTAT_F16] = {'f', 2, "float16", "e"}, [IMGSTAT_U32] = {'u', 4, "uint32", "I"},
+    [IMGSTAT_I32] = {'i', 4, "int32", "i"},   [IMGSTAT_F32] = {'f', 4, "float32", "f"},
+    [IMGSTAT_U64] = {'u', 8, "uint64", "Q"},  [IMGSTAT_I64] = {'i', 8, "int64", "q"},
+    [IMGSTAT_F64] = {'f', 8, "float64", "d"},
+};
+
+const char *sample_dtype(ImgstatSample sample)
+{
+    return types[sample].dtype;
+}
+
+const char *sample_format(ImgstatSample sample)
+{
+    return types[sample].format;
+}
+
+bool sample_find(char kind, size_t bytes, ImgstatSample *out)
+{
+    for (unsigned s = IMGSTAT_U8; s <= IMGSTAT_F64; s++)
+        if (types[s].kind == kind && types[s].bytes == bytes) {
+            *out = (ImgstatSample)s;
+            return true;
+        }
+    return false;
+}
+
+static int set_sample(ArrayView *view, const char *what, char kind, size_t bytes, const char *name)
+{
+    view->boolean = (kind == 'b' || kind == '?') && bytes == 1;
+    if (sample_find(view->boolean ? 'u' : kind, bytes, &view->sample))
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "%s has elements of type '%s': imgstat takes integers of 8 to 64 bits and floats "
+                 "of 16, 32 and 64; convert it, or choose a field of a structured array",
+                 what, name);
+    return -1;
+}
+
+/* ---- Buffers --------------------------------------------------------------------------------- */
+
+/* Reads a format of the struct module that is one number. */
+static int set_format(ArrayView *view, const char *what, const char *format, size_t bytes)
+{
+    const char *const name = format ? format : "B";
+    const char *letter = name;
+    if (strchr("@=<>!", *letter))
+        view->swapped = *letter == '>' || *letter == '!', letter++;
+    char kind = 0;
+    if (*letter && !letter[1])
+        kind = strchr("BHILQN", *letter)   ? 'u'
+               : strchr("bhilqn", *letter) ? 'i'
+               : strchr("efd", *letter)    ? 'f'
+               : *letter == '?'            ? 'b'
+                                           : '\0';
+    return set_sample(view, what, kind, bytes, name);
+}
+
+static int set_dims(ArrayView *view, const char *what, int n)
+{
+    view->n_dims = n;
+    if (n <= ARRAY_DIMS)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %d axes; imgstat takes at most %d", what, n, ARRAY_DIMS);
+    return -1;
+}
+
+static void c_strides(ArrayView *view, size_t bytes)
+{
+    int64_t stride = (int64_t)bytes;
+    for (int i = view->n_dims - 1; i >= 0; i--) {
+        view->strides[i] = stride;
+        stride *= view->shape[i];
+    }
+}
+
+static int view_buffer(PyObject *array, const char *what, ArrayView *view)
+{
+    if (PyObject_GetBuffer(array, &view->buffer, PyBUF_RECORDS_RO) < 0)
+        return -1;
+    view->has_buffer = true;
+    const Py_buffer *const buffer = &view->buffer;
+    view->memory = IMGSTAT_HOST;
+    view->data = (uintptr_t)buffer->buf;
+    view->readonly = buffer->readonly;
+    if (set_format(view, what, buffer->format, (size_t)buffer->itemsize) < 0 ||
+        set_dims(view, what, buffer->ndim) < 0)
+        return -1;
+    for (int i = 0; i < buffer->ndim; i++) {
+        view->shape[i] = buffer->shape[i];
+        if (buffer->strides)
+            view->strides[i] = buffer->strides[i];
+    }
+    if (!buffer->strides)
+        c_strides(view, (size_t)buffer->itemsize);
+    return 0;
+}
+
+/* ---- Array interfaces ------------------------------------------------------------------------ */
+
+static int read_numbers(PyObject *tuple, const char *what, int64_t least, ArrayView *view,
+                        int64_t *out)
+{
+    const Py_ssize_t n = PySequence_Size(tuple);
+    if (n < 0 || set_dims(view, what, (int)(n < INT32_MAX ? n : INT32_MAX)) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *const item = PySequence_GetItem(tuple, i);
+        out[i] = item ? PyLong_AsLongLong(item) : -1;
+        Py_XDECREF(item);
+        if (PyErr_Occurred())
+            return -1;
+        if (out[i] < least) {
+            PyErr_Format(PyExc_ValueError, "%s has an axis of length %lld", what,
+                         (long long)out[i]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A type such as "<u2". */
+static int set_typestr(ArrayView *view, const char *what, PyObject *text)
+{
+    const char *const type = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (!type || strlen(type) < 3) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "%s has an array interface without a typestr", what);
+        return -1;
+    }
+    view->swapped = *type == '>';
+    return set_sample(view, what, type[1], (size_t)strtoul(type + 2, NULL, 10), type);
+}
+
+/* (address, read-only), or of host memory an object with a buffer. */
+static int set_data(ArrayView *view, const char *what, PyObject *data)
+{
+    if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2) {
+        view->data = (uintptr_t)PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0));
+        view->readonly = PyObject_IsTrue(PyTuple_GetItem(data, 1)) != 0;
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (data && PyObject_CheckBuffer(data) && view->memory == IMGSTAT_HOST) {
+        if (PyObject_GetBuffer(data, &view->buffer, PyBUF_SIMPLE) < 0)
+            return -1;
+        view->has_buffer = true;
+        view->data = (uintptr_t)view->buffer.buf;
+        view->readonly = view->buffer.readonly;
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s has an array interface without data", what);
+    return -1;
+}
+
+/* The length of a buffer that comes without a shape of its own. */
+static int check_length(const ArrayView *view, const char *what)
+{
+    uint64_t bytes = imgstat_sample_bytes(view->sample);
+    for (int i = 0; i < view->n_dims; i++)
+        if (view->shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)view->shape[i], &bytes))
+            bytes = UINT64_MAX, i = view->n_dims;
+    if (!view->has_buffer || (bytes <= (uint64_t)view->buffer.len && array_view_contiguous(view)))
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s has less memory than its shape says", what);
+    return -1;
+}
+
+/* interface: the dictionary. */
+static int view_interface(PyObject *array, const char *what, PyObject *interface, ArrayView *view)
+{
+    if (!PyDict_Check(interface)) {
+        PyErr_Format(PyExc_TypeError, "%s has an array interface that is no dictionary", what);
+        return -1;
+    }
+    PyObject *const shape = PyDict_GetItemString(interface, "shape");
+    PyObject *const strides = PyDict_GetItemString(interface, "strides");
+    if (!shape) {
+        PyErr_Format(PyExc_TypeError, "%s has an array interface without a shape", what);
+        return -1;
+    }
+    if (set_typestr(view, what, PyDict_GetItemString(interface, "typestr")) < 0 ||
+        set_data(view, what, PyDict_GetItemString(interface, "data")) < 0 ||
+        read_numbers(shape, what, 0, view, view->shape) < 0)
+        return -1;
+    c_strides(view, imgstat_sample_bytes(view->sample));
+    const int n = view->n_dims;
+    if (strides && strides != Py_None &&
+        read_numbers(strides, what, INT64_MIN, view, view->strides) < 0)
+        return -1;
+    if (view->n_dims != n) {
+        PyErr_Format(PyExc_ValueError, "%s has an array interface with %d strides for %d axes",
+                     what, view->n_dims, n);
+        return -1;
+    }
+    if (check_length(view, what) < 0)
+        return -1;
+    view->owner = Py_NewRef(array);
+    return 0;
+}
+
+/* Like PyObject_GetAttrString, but NULL without an exception where there is none. */
+static PyObject *attribute(PyObject *object, const char *name)
+{
+    PyObject *const found = PyObject_GetAttrString(object, name);
+    if (!found && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear();
+    return found;
+}
+
+/* Only the driver knows which GPU an address of the CUDA array interface is on; its makers use the
+ * first one unless they say so by a `device` attribute. */
+static int32_t cuda_device_of(PyObject *array)
+{
+    PyObject *const device = attribute(array, "device");
+    PyObject *const id = device ? attribute(device, "id") : NULL;
+    const long number = id && PyLong_Check(id) ? PyLong_AsLong(id) : 0;
+    Py_XDECREF(id);
+    Py_XDECREF(device);
+    PyErr_Clear();
+    return number >= 0 && number < INT32_MAX ? (int32_t)number : 0;
+}
+
+static int view_cuda(PyObject *array, const char *what, PyObject *interface, PyObject *stream,
+                     ArrayView *view)
+{
+    view->memory = IMGSTAT_CUDA;
+    if (view_interface(array, what, interface, view) < 0)
+        return -1;
+    view->device_id = cuda_device_of(array);
+    PyObject *const own = PyDict_GetItemString(interface, "stream");
+    void *otherwise;
+    if (array_stream(own, legacy_stream, &otherwise) < 0)
+        return -1;
+    return array_stream(stream, otherwise, &view->stream);
+}
+
+/* ---- Any array ------------------------------------------------------------------------------- */
+
+int array_stream(PyObject *stream, void *otherwise, void **out)
+{
+    *out = otherwise;
+    if (!stream || stream == Py_None)
+        return 0;
+    if (PyLong_Check(stream)) {
+        const unsigned long long number = PyLong_AsUnsignedLongLong(stream);
+        if (PyErr_Occurred())
+            return -1;
+        *out = number ? (void *)(uintptr_t)number : legacy_stream;
+        return 0;
+    }
+    PyObject *const pair = PyObject_CallMethod(stream, "__cuda_stream__", NULL);
+    if (pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2) {
+        const int status = array_stream(PyTuple_GetItem(pair, 1), otherwise, out);
+        Py_DECREF(pair);
+        return status;
+    }
+    Py_XDECREF(pair);
+    if (!pair && !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    PyObject *number = attribute(stream, "cuda_stream"); /* torch */
+    if (!number && !PyErr_Occurred())
+        number = attribute(stream, "ptr"); /* cupy */
+    if (number && PyLong_Check(number)) {
+        const int status = array_stream(number, otherwise, out);
+        Py_DECREF(number);
+        return status;
+    }
+    Py_XDECREF(number);
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError,
+                        "stream should be a number or an object with __cuda_stream__()");
+    return -1;
+}
+
+static bool begins(const char *text, const char *root)
+{
+    const size_t n = strlen(root);
+    return strncmp(text, root, n) == 0 && (text[n] == '\0' || text[n] == '.');
+}
+
+static ArrayKind kind_of(PyObject *array)
+{
+    PyObject *const module = attribute((PyObject *)Py_TYPE(array), "__module__");
+    const char *const name =
+        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    ArrayKind kind = ARRAY_PLAIN;
+    if (name)
+        kind = begins(name, "numpy")                           ? ARRAY_NUMPY
+               : begins(name, "torch")                         ? ARRAY_TORCH
+               : begins(name, "cupy")                          ? ARRAY_CUPY
+               : begins(name, "jax") || begins(name, "jaxlib") ? ARRAY_JAX
+                                                               : ARRAY_PLAIN;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return kind;
+}
+
+/* A masked array's buffer has the masked values, too. */
+static int refuse_masked(PyObject *array, const char *what, ArrayKind kind)
+{
+    if (kind != ARRAY_NUMPY || !PyObject_HasAttrString(array, "_fill_value"))
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "%s is a masked array: give its data, and mask=~numpy.ma.getmaskarray(x)", what);
+    return -1;
+}
+
+static int view_any(PyObject *array, const char *what, PyObject *stream, ArrayView *view)
+{
+    /* These have buffers of what is in host memory alone. */
+    const bool dlpack = view->kind >= ARRAY_TORCH;
+    if (!dlpack && PyObject_CheckBuffer(array))
+        return refuse_masked(array, what, view->kind) < 0 ? -1 : view_buffer(array, what, view);
+    if (PyObject_HasAttrString(array, "__dlpack__"))
+        return array_view_dlpack(array, what, stream, view);
+    PyObject *interface = attribute(array, "__cuda_array_interface__");
+    if (interface) {
+        const int status = view_cuda(array, what, interface, stream, view);
+        Py_DECREF(interface);
+        return status;
+    }
+    if (!PyErr_Occurred())
+        interface = attribute(array, "__array_interface__");
+    if (interface) {
+        view->memory = IMGSTAT_HOST;
+        const int status = view_interface(array, what, interface, view);
+        Py_DECREF(interface);
+        return status;
+    }
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError,
+                     "%s is no array: it has neither a buffer, __dlpack__, "
+                     "__cuda_array_interface__ nor __array_interface__",
+                     what);
+    return -1;
+}
+
+int array_view_open(PyObject *array, const char *what, PyObject *stream, ArrayView *out)
+{
+    *out = (ArrayView){.kind = kind_of(array)};
+    if (view_any(array, what, stream, out) == 0)
+        return 0;
+    array_view_close(out);
+    return -1;
+}
+
+void array_view_close(ArrayView *view)
+{
+    if (view->has_buffer)
+        PyBuffer_Release(&view->buffer);
+    if (view->release)
+        view->release(view->managed);
+    Py_XDECREF(view->owner);
+    *view = (ArrayView){.n_dims = 0};
+}
+
+bool array_view_contiguous(const ArrayView *view)
+{
+    int64_t stride = (int64_t)imgstat_sample_bytes(view->sample);
+    for (int i = view->n_dims - 1; i >= 0; i--) {
+        if (view->shape[i] == 0)
+            return true;
+        if (view->shape[i] != 1 && view->strides[i] != stride)
+            return false;
+        stride *= view->shape[i];
+    }
+    return true;
+}

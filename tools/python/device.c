@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* device.c: keeps devices open between calls: to open one takes longer than to measure a small
+ * image. A device serves one thread at a time, so that there are as many as calls at a time. */
+#include "device.h"
+#include "error.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Idle devices of one kind beyond this are closed: each has its threads. */
+enum { IDLE_MOST = 4 };
+
+typedef struct OpenDevice {
+    char name[16];
+    unsigned threads;
+    bool busy;
+    pid_t process; /* that opened it: a child has none of its threads */
+    ImgstatDevice *device;
+    struct OpenDevice *next;
+} OpenDevice;
+
+/* Threads without the interpreter's lock use the list, too. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool same_kind(const OpenDevice *a, const char *name, unsigned threads)
+{
+    return a->threads == threads && strcmp(a->name, name) == 0 && a->process == getpid();
+}
+
+static ImgstatDevice *take_idle(State *state, const char *name, unsigned threads)
+{
+    ImgstatDevice *device = NULL;
+    pthread_mutex_lock(&lock);
+    for (OpenDevice *d = state->devices; d && !device; d = d->next)
+        if (!d->busy && same_kind(d, name, threads)) {
+            d->busy = true;
+            device = d->device;
+        }
+    pthread_mutex_unlock(&lock);
+    return device;
+}
+
+ImgstatDevice *device_take(State *state, const char *name, unsigned threads)
+{
+    name = name ? name : "cpu";
+    ImgstatDevice *const idle = take_idle(state, name, threads);
+    if (idle)
+        return idle;
+    OpenDevice *const opened = calloc(1, sizeof *opened);
+    if (!opened || strlen(name) >= sizeof opened->name) {
+        free(opened);
+        return opened ? (void *)PyErr_Format(PyExc_ValueError, "%s is no device", name)
+                      : (void *)PyErr_NoMemory();
+    }
+    strcpy(opened->name, name);
+    opened->threads = threads;
+    opened->busy = true;
+    opened->process = getpid();
+    ImgstatError err;
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = imgstat_device_open(name, threads, &opened->device, &err);
+    Py_END_ALLOW_THREADS
+    if (res != IMGSTAT_OK) {
+        free(opened);
+        raise_result(state, res, &err);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    opened->next = state->devices;
+    state->devices = opened;
+    pthread_mutex_unlock(&lock);
+    return opened->device;
+}
+
+ImgstatDevice *device_take_for(State *state, const ArrayView *view, const char *name,
+                               unsigned threads)
+{
+    char own[16];
+    if (view->memory != IMGSTAT_CUDA)
+        return device_take(state, name, threads);
+    PyOS_snprintf(own, sizeof own, "cuda:%d", (int)view->device_id);
+    if (!name || strcmp(name, "cuda") == 0 || strcmp(name, own) == 0)
+        return device_take(state, own, threads);
+    PyErr_Format(PyExc_ValueError, "device=\"%s\", but the array is on %s: copy it there first",
+                 name, own);
+    return NULL;
+}
+
+void device_give(State *state, ImgstatDevice *device)
+{
+    OpenDevice *given = NULL, **place = NULL;
+    unsigned idle = 0;
+    pthread_mutex_lock(&lock);
+    for (OpenDevice **at = &state->devices; *at; at = &(*at)->next)
+        if ((*at)->device == device) {
+            given = *at;
+            place = at;
+        }
+    for (const OpenDevice *d = state->devices; given && d; d = d->next)
+        idle += !d->busy && same_kind(d, given->name, given->threads);
+    if (given)
+        given->busy = false;
+    if (given && idle >= IDLE_MOST)
+        *place = given->next;
+    else
+        given = NULL;
+    pthread_mutex_unlock(&lock);
+    if (given)
+        imgstat_device_close(given->device);
+    free(given);
+}
+
+void devices_free(State *state)
+{
+    while (state->devices) {
+        OpenDevice *const first = state->devices;
+        state->devices = first->next;
+        if (first->process == getpid())
+            imgstat_device_close(first->device);
+        free(first);
+    }
+}

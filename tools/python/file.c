@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c: an open file: opened, read, measured and closed. */
+#include "file.h"
+
+#include "array_out.h"
+#include "device.h"
+#include "error.h"
+#include "measure.h"
+#include "record.h"
+#include "transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Calls, one at a time ---- */
+
+bool file_begin(FileObject *file)
+{
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&file->lock);
+    Py_END_ALLOW_THREADS
+    if (file->file)
+        return true;
+    pthread_mutex_unlock(&file->lock);
+    PyErr_SetString(PyExc_ValueError, "the file is closed");
+    return false;
+}
+
+PyObject *file_end(FileObject *file, PyObject *made)
+{
+    Warnings warnings = file->warnings;
+    file->warnings = (Warnings){NULL, 0};
+    pthread_mutex_unlock(&file->lock);
+    return warnings_issue(&warnings, made);
+}
+
+PyObject *file_raise(FileObject *file, ImgstatResult result, const ImgstatError *err)
+{
+    return file_input_raise(state_of_type(Py_TYPE((PyObject *)file)), &file->input, result, err);
+}
+
+/* ---- Opening and closing ---- */
+
+static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *from, *name;
+    OpenOptions options = {NULL};
+    const KeywordSet set = {open_keywords, &options};
+    if (!PyArg_ParseTuple(args, "OO:open", &from, &name) ||
+        keywords_read("open", kwargs, &set, 1) < 0)
+        return NULL;
+    FileObject *const file = PyObject_New(FileObject, type);
+    if (!file)
+        return NULL;
+    memset((char *)file + sizeof(PyObject), 0, sizeof *file - sizeof(PyObject));
+    pthread_mutex_init(&file->lock, NULL);
+    file->page = IMGSTAT_NO_PAGE;
+    if (file_input_open(from, name == Py_None ? NULL : name, &file->input) < 0 ||
+        open_read(&options, &file->how) < 0) {
+        Py_DECREF(file);
+        return NULL;
+    }
+    file->how.open.warn = warnings_keep;
+    file->how.open.warn_context = &file->warnings;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&file->lock);
+    res = file_input_open_file(&file->input, &file->how.open, &file->file, &err);
+    Py_END_ALLOW_THREADS
+    if (res != IMGSTAT_OK) {
+        file_raise(file, res, &err);
+        (void)file_end(file, NULL);
+        Py_DECREF(file);
+        return NULL;
+    }
+    return file_end(file, (PyObject *)file);
+}
+
+static PyObject *close_file(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    FileObject *const file = (FileObject *)self;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&file->lock);
+    imgstat_file_close(file->file);
+    file->file = NULL;
+    pthread_mutex_unlock(&file->lock);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static void dealloc(PyObject *self)
+{
+    FileObject *const file = (FileObject *)self;
+    PyTypeObject *const type = Py_TYPE(self);
+    Py_BEGIN_ALLOW_THREADS
+    imgstat_file_close(file->file);
+    Py_END_ALLOW_THREADS(void)
+    warnings_issue(&file->warnings, NULL);
+    file_input_close(&file->input);
+    open_release(&file->how);
+    pthread_mutex_destroy(&file->lock);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- Reading ---- */
+
+ImgstatResult file_page_select(FileObject *file, uint32_t page, ImgstatError *err)
+{
+    if (file->page == page && file->next_row == 0)
+        return IMGSTAT_OK;
+    const ImgstatResult res = imgstat_file_page(file->file, page, &file->info, err);
+    file->page = res == IMGSTAT_OK ? page : IMGSTAT_NO_PAGE;
+    file->next_row = 0;
+    return res;
+}
+
+/* Reads the next `rows` rows of the page into a new image. */
+static ImgstatResult read_rows(FileObject *file, uint32_t rows, ImagePro *out, ImgstatError *err)
+{
+    const ImgstatPage *const info = &file->info;
+    ImgstatResult res =
+        imgstat_image_create(info->width, rows, info->channels, info->sample, info->bits, out, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_read(file->file, out, err);
+    if (res == IMGSTAT_OK)
+        file->next_row += rows;
+    else
+        file->page = IMGSTAT_NO_PAGE; /* which row is next is not known */
+    return res;
+}
+
+/* Goes to a row of a page. Rows before it are read, if they are not behind. */
+static ImgstatResult go_to_row(FileObject *file, uint32_t page, uint32_t row, ImgstatError *err)
+{
+    enum { SKIPPED_ROWS = 64 };
+    ImgstatResult res = IMGSTAT_OK;
+    if (file->page != page || file->next_row > row) {
+        file->page = IMGSTAT_NO_PAGE;
+        res = file_page_select(file, page, err);
+    }
+    while (res == IMGSTAT_OK && file->next_row < row && row <= file->info.height) {
+        const uint32_t left = row - file->next_row;
+        ImagePro skipped;
+        res = read_rows(file, left < SKIPPED_ROWS ? left : SKIPPED_ROWS, &skipped, err);
+        imgstat_image_release(&skipped);
+    }
+    return res;
+}
+
+static bool numpy_is_loaded(void)
+{
+    PyObject *const name = PyUnicode_FromString("numpy");
+    PyObject *const numpy = name ? PyImport_GetModule(name) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    Py_XDECREF(numpy);
+    return numpy != NULL;
+}
+
+/* read(page, first row, rows): at most so many rows. */
+static PyObject *read_page(PyObject *self, PyObject *args)
+{
+    FileObject *const file = (FileObject *)self;
+    unsigned page, row, rows;
+    if (!PyArg_ParseTuple(args, "III:read", &page, &row, &rows) || !file_begin(file))
+        return NULL;
+    ImagePro image = {.host = NULL};
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = go_to_row(file, page, row, &err);
+    const uint32_t left = row < file->info.height ? file->info.height - row : 0;
+    if (res == IMGSTAT_OK)
+        res = read_rows(file, rows < left ? rows : left, &image, &err);
+    if (res != IMGSTAT_OK)
+        imgstat_image_release(&image);
+    Py_END_ALLOW_THREADS
+    PyObject *array = NULL;
+    if (res == IMGSTAT_OK)
+        array = array_of_image(state_of_type(Py_TYPE(self)), &image, image.channels > 1);
+    else
+        file_raise(file, res, &err);
+    if (array && numpy_is_loaded())
+        array = array_as(array, ARRAY_NUMPY);
+    return file_end(file, array);
+}
+
+/* ---- Pages ---- */
+
+static PyObject *count(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    FileObject *const file = (FileObject *)self;
+    return file_begin(file)
+               ? file_end(file, PyLong_FromUnsignedLong(imgstat_file_pages(file->file)))
+               : NULL;
+}
+
+static PyObject *info(PyObject *self, PyObject *page)
+{
+    FileObject *const file = (FileObject *)self;
+    const unsigned long number = PyLong_AsUnsignedLong(page);
+    if (PyErr_Occurred() || !file_begin(file))
+        return NULL;
+    return file_end(file, file_page_info(file, (uint32_t)number));
+}
+
+static PyObject *layout(PyObject *self, PyObject *page)
+{
+    FileObject *const file = (FileObject *)self;
+    const unsigned long number = PyLong_AsUnsignedLong(page);
+    if (PyErr_Occurred() || !file_begin(file))
+        return NULL;
+    return file_end(file, file_page_layout(file, (uint32_t)number));
+}
+
+/* Finds pages by a text, or with None all images. The list is malloc'ed. 0, or -1. */
+static int find_pages(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
+{
+    const char *const text = named == Py_None ? NULL : PyUnicode_AsUTF8AndSize(named, NULL);
+    if (!text && named != Py_None)
+        return -1;
+    const uint32_t most = imgstat_file_pages(file->file);
+    *out = malloc(most * sizeof **out);
+    if (!*out) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    ImgstatError err = {0};
+    const ImgstatResult res = imgstat_file_find(file->file, text, *out, most, n, &err);
+    if (res != IMGSTAT_OK)
+        file_raise(file, res, &err);
+    return res == IMGSTAT_OK ? 0 : -1;
+}
+
+/* Reads a sequence of numbers. The list is malloc'ed. 0, or -1. */
+static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
+{
+    const Py_ssize_t size = PySequence_Size(numbers);
+    *out = size < 0 ? NULL : malloc(((size_t)size + 1) * sizeof **out);
+    if (size >= 0 && !*out)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; *out && i < size; i++) {
+        PyObject *const item = PySequence_GetItem(numbers, i);
+        const unsigned long page = item ? PyLong_AsUnsignedLong(item) : 0;
+        Py_XDECREF(item);
+        if (PyErr_Occurred())
+            return -1;
+        (*out)[i] = page < IMGSTAT_NO_PAGE ? (uint32_t)page : IMGSTAT_NO_PAGE;
+    }
+    *n = (uint32_t)size;
+    return *out ? 0 : -1;
+}
+
+static int pages_of(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
+{
+    return named == Py_None || PyUnicode_Check(named) ? find_pages(file, named, out, n)
+                                                      : read_pages(named, out, n);
+}
+
+static PyObject *find(PyObject *self, PyObject *named)
+{
+    FileObject *const file = (FileObject *)self;
+    if (!file_begin(file))
+        return NULL;
+    uint32_t *pages = NULL, n;
+    PyObject *made = pages_of(file, named, &pages, &n) == 0 ? PyTuple_New(n) : NULL;
+    for (uint32_t i = 0; made && i < n; i++) {
+        PyObject *const page = PyLong_FromUnsignedLong(pages[i]);
+        if (!page || PyTuple_SetItem(made, i, page) < 0)
+            Py_CLEAR(made);
+    }
+    free(pages);
+    return file_end(file, made);
+}
+
+/* ---- Measuring ---- */
+
+typedef struct PagesOptions {
+    PyObject *pages;  /* None: all images; a text, or a sequence of numbers */
+    PyObject *region; /* (x, y, width, height) */
+} PagesOptions;
+
+static const Keyword pages_keywords[] = {
+    {"pages", offsetof(PagesOptions, pages)},
+    {"region", offsetof(PagesOptions, region)},
+    {NULL, 0},
+};
+
+/* Measures pages as one image. The file's call has begun. NULL: an exception. */
+static ImgstatRecord *measure_pages(FileObject *file, const PagesOptions *options,
+                                    const RunOptions *run, ImgstatMeasure *how)
+{
+    State *const state = state_of_type(Py_TYPE((PyObject *)file));
+    ImgstatRegion *const r = &how->region;
+    const char *device_name;
+    unsigned threads;
+    uint32_t *pages = NULL, n;
+    ImgstatRecord *record = NULL;
+    if (run_read(run, &device_name, &threads) < 0 ||
+        (option_given(options->region) &&
+         !PyArg_ParseTuple(options->region, "IIII:region", &r->x, &r->y, &r->width, &r->height)))
+        return NULL;
+    ImgstatDevice *const device =
+        pages_of(file, options->pages ? options->pages : Py_None, &pages, &n) == 0
+            ? device_take(state, device_name, threads)
+            : NULL;
+    if (device) {
+        ImgstatError err = {0};
+        ImgstatResult res;
+        Py_BEGIN_ALLOW_THREADS
+        res = imgstat_measure_pages(device, file->file, pages, n, how, &record, &err);
+        device_give(state, device);
+        Py_END_ALLOW_THREADS
+        if (res != IMGSTAT_OK)
+            file_raise(file, res, &err);
+    }
+    free(pages);
+    return record;
+}
+
+static PyObject *measure_record(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    FileObject *const file = (FileObject *)self;
+    PagesOptions pages = {NULL};
+    RunOptions run = {NULL};
+    const KeywordSet sets[] = {{pages_keywords, &pages}, {run_keywords, &run}};
+    if (!PyArg_ParseTuple(args, ":record") ||
+        keywords_read("record", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
+        !file_begin(file))
+        return NULL;
+    ImgstatMeasure how = {.mergeable = true};
+    ImgstatRecord *const record = measure_pages(file, &pages, &run, &how);
+    return file_end(file, record ? record_new(state_of_type(Py_TYPE(self)), record) : NULL);
+}
+
+/* Whether samples of the first of the pages have at most 16 bits; -1 with an exception. */
+static int pages_are_narrow(FileObject *file, PyObject *named)
+{
+    uint32_t *pages = NULL, n = 0;
+    ImgstatError err = {0};
+    if (pages_of(file, named ? named : Py_None, &pages, &n) < 0)
+        return -1;
+    const ImgstatResult res =
+        n ? file_page_select(file, pages[0], &err) : IMGSTAT_OK; /* of none, measuring complains */
+    free(pages);
+    if (res != IMGSTAT_OK)
+        file_raise(file, res, &err);
+    return res == IMGSTAT_OK ? imgstat_sample_bytes(file->info.sample) <= 2 : -1;
+}
+
+static PyObject *measure_stats(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    FileObject *const file = (FileObject *)self;
+    PagesOptions pages = {NULL};
+    RunOptions run = {NULL};
+    MeasureOptions options = {NULL};
+    const KeywordSet sets[] = {
+        {pages_keywords, &pages}, {run_keywords, &run}, {measure_keywords, &options}};
+    if (!PyArg_ParseTuple(args, ":stats") ||
+        keywords_read("stats", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 || !file_begin(file))
+        return NULL;
+    ImgstatMeasure how = {.percentiles = NULL};
+    const int narrow = pages_are_narrow(file, pages.pages);
+    ImgstatRecord *const record = narrow >= 0 && measure_read(&options, narrow, &how) == 0
+                                      ? measure_pages(file, &pages, &run, &how)
+                                      : NULL;
+    PyObject *const made =
+        record ? stats_of_record(state_of_type(Py_TYPE(self)), record, &how) : NULL;
+    measure_release(&how);
+    return file_end(file, made);
+}
+
+/* fits(page, transfer, group) */
+static PyObject *fits(PyObject *self, PyObject *args)
+{
+    FileObject *const file = (FileObject *)self;
+    unsigned page;
+    PyObject *object;
+    const char *group;
+    if (!PyArg_ParseTuple(args, "IOs:fits", &page, &object, &group))
+        return NULL;
+    const ImgstatTransfer *const transfer = transfer_get(state_of_type(Py_TYPE(self)), object);
+    if (!transfer || !file_begin(file))
+        return NULL;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = file_page_select(file, page, &err);
+    Py_END_ALLOW_THREADS
+    if (res != IMGSTAT_OK)
+        return file_end(file, file_raise(file, res, &err));
+    res = imgstat_transfer_fits(transfer, &file->info, group, &err);
+    return file_end(file, PyBool_FromLong(res == IMGSTAT_OK));
+}
+
+/* ---- The class ---- */
+
+static PyObject *get_name(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_DecodeFSDefault(((FileObject *)self)->input.name);
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(!((FileObject *)self)->file);
+}
+
+static PyObject *lost_rows(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    FileObject *const file = (FileObject *)self;
+    return file_begin(file)
+               ? file_end(file, PyLong_FromUnsignedLongLong(imgstat_file_lost_rows(file->file)))
+               : NULL;
+}
+
+#define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef methods[] = {
+    {"count", count, METH_NOARGS, NULL},
+    {"info", info, METH_O, NULL},
+    {"layout", layout, METH_O, NULL},
+    {"find", find, METH_O, NULL},
+    {"read", read_page, METH_VARARGS, NULL},
+    {"stats", WITH_WORDS(measure_stats), NULL},
+    {"record", WITH_WORDS(measure_record), NULL},
+    {"fits", fits, METH_VARARGS, NULL},
+    {"lost_rows", lost_rows, METH_NOARGS, NULL},
+    {"close", close_file, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef attributes[] = {
+    {"name", get_name, NULL, NULL, NULL},
+    {"closed", get_closed, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "An open file: imgstat.File has its documentation."},
+    {Py_tp_new, open_file},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {.name = "imgstat._imgstat.FileHandle",
+                           .basicsize = sizeof(FileObject),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                           .slots = slots};
+
+int add_file(PyObject *module)
+{
+    State *const state = state_of(module);
+    state->file_type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    return state->file_type ? PyModule_AddObjectRef(module, "FileHandle", state->file_type) : -1;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram.c: the type imgstat.Histogram. Its counts are the record's own memory. */
+#include "histogram.h"
+#include "array_out.h"
+#include "html.h"
+
+typedef struct Histogram {
+    PyObject_HEAD PyObject *owner; /* of the record */
+    const ImgstatRecord *record;
+    uint16_t channel;
+    ImgstatHistogram bins;
+} Histogram;
+
+PyObject *histogram_object(PyObject *owner, const ImgstatRecord *record, uint16_t channel)
+{
+    State *const state = state_of_type(Py_TYPE(owner));
+    Histogram *const histogram = PyObject_New(Histogram, (PyTypeObject *)state->histogram_type);
+    if (!histogram)
+        return NULL;
+    histogram->owner = Py_NewRef(owner);
+    histogram->record = record;
+    histogram->channel = channel;
+    (void)imgstat_record_histogram(record, channel, &histogram->bins); /* was asked for */
+    return (PyObject *)histogram;
+}
+
+static void histogram_dealloc(PyObject *self)
+{
+    PyTypeObject *const type = Py_TYPE(self);
+    Py_DECREF(((Histogram *)self)->owner);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static PyObject *get_counts(PyObject *self, void *closure)
+{
+    (void)closure;
+    const Histogram *const h = (Histogram *)self;
+    const ArrayParts parts = {.memory = IMGSTAT_HOST,
+                              .data = (uintptr_t)h->bins.counts,
+                              .sample = IMGSTAT_U64,
+                              .readonly = true,
+                              .n_dims = 1,
+                              .shape = {h->bins.bins},
+                              .strides = {sizeof(uint64_t)},
+                              .owner = Py_NewRef(h->owner)};
+    return array_create(state_of_type(Py_TYPE(self)), &parts);
+}
+
+/* An Array of one axis, and its memory. */
+static PyObject *new_numbers(PyObject *self, ImgstatSample sample, uint32_t n, void **memory)
+{
+    const int64_t shape = n;
+    PyObject *const array = array_allocate(state_of_type(Py_TYPE(self)), sample, 1, &shape);
+    if (array)
+        *memory = (void *)array_parts(array)->data;
+    return array;
+}
+
+static PyObject *get_edges(PyObject *self, void *closure)
+{
+    (void)closure;
+    const Histogram *const h = (Histogram *)self;
+    void *memory;
+    PyObject *const array = new_numbers(self, IMGSTAT_F64, h->bins.bins + 1, &memory);
+    double *const edge = array ? memory : NULL;
+    for (uint32_t k = 0; array && k <= h->bins.bins; k++) {
+        ImgstatValue value = {.sample = IMGSTAT_F64, .as.f = h->bins.lo + k};
+        if (!h->bins.per_value)
+            (void)imgstat_record_edge(h->record, h->channel, k, &value);
+        edge[k] = imgstat_value_double(value);
+    }
+    return array;
+}
+
+static PyObject *get_cdf(PyObject *self, void *closure)
+{
+    (void)closure;
+    const Histogram *const h = (Histogram *)self;
+    void *memory;
+    PyObject *const array = new_numbers(self, IMGSTAT_U64, h->bins.bins, &memory);
+    uint64_t *const cdf = array ? memory : NULL, sum = 0;
+    for (uint32_t k = 0; array && k < h->bins.bins; k++)
+        cdf[k] = sum += h->bins.counts[k];
+    return array;
+}
+
+static PyObject *get_range(PyObject *self, void *closure)
+{
+    (void)closure;
+    const Histogram *const h = (Histogram *)self;
+    return Py_BuildValue("(dd)", h->bins.lo, h->bins.hi);
+}
+
+static PyObject *get_per_value(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((Histogram *)self)->bins.per_value);
+}
+
+/* counts, edges = histogram, as numpy.histogram returns them. */
+static Py_ssize_t histogram_length(PyObject *self)
+{
+    (void)self;
+    return 2;
+}
+
+static PyObject *histogram_item(PyObject *self, Py_ssize_t i)
+{
+    if (i == 0)
+        return get_counts(self, NULL);
+    if (i == 1)
+        return get_edges(self, NULL);
+    PyErr_SetString(PyExc_IndexError, "a histogram is a pair of counts and edges");
+    return NULL;
+}
+
+static PyObject *histogram_repr(PyObject *self)
+{
+    const Histogram *const h = (Histogram *)self;
+    PyObject *const range = get_range(self, NULL);
+    PyObject *const text =
+        range ? PyUnicode_FromFormat("imgstat.Histogram(bins=%u, range=%R)", h->bins.bins, range)
+              : NULL;
+    Py_XDECREF(range);
+    return text;
+}
+
+/* ---- The type -------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(
+    histogram_doc,
+    "Counts of the samples of a channel. `counts, edges = h` works, too.\n\n"
+    "Bin k counts the samples v with edges[k] <= v < edges[k + 1]; the last one counts its "
+    "upper edge as well.");
+
+static PyGetSetDef histogram_getset[] = {
+    {"counts", get_counts, NULL,
+     "imgstat.Array of uint64, one count for each bin; numpy.asarray(h.counts) copies nothing.",
+     NULL},
+    {"edges", get_edges, NULL, "imgstat.Array of float64: where bins begin, and the last one ends.",
+     NULL},
+    {"cdf", get_cdf, NULL, "imgstat.Array of uint64: the counts of each bin and of those below.",
+     NULL},
+    {"range", get_range, NULL, "(lo, hi): where the first bin begins and the last one ends.", NULL},
+    {"per_value", get_per_value, NULL, "Whether each bin counts one value, lo + k.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef histogram_methods[] = {HTML_METHOD, {NULL, NULL, 0, NULL}};
+
+static PyType_Slot histogram_slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t)histogram_doc},
+    {Py_tp_dealloc, histogram_dealloc},
+    {Py_tp_repr, histogram_repr},
+    {Py_tp_getset, histogram_getset},
+    {Py_tp_methods, histogram_methods},
+    {Py_sq_length, histogram_length},
+    {Py_sq_item, histogram_item},
+    {0, NULL},
+};
+
+static PyType_Spec histogram_spec = {
+    .name = "imgstat.Histogram",
+    .basicsize = sizeof(Histogram),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = histogram_slots,
+};
+
+int add_histogram(PyObject *module)
+{
+    State *const state = state_of(module);
+    state->histogram_type = PyType_FromModuleAndSpec(module, &histogram_spec, NULL);
+    return state->histogram_type ? PyModule_AddObjectRef(module, "Histogram", state->histogram_type)
+                                 : -1;
+}

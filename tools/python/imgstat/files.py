@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: MIT
+"""Open PNG and TIFF files: their pages, pixels, statistics and records."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any, Protocol, overload
+
+from ._imgstat import FileHandle, Record, Stats, Transfer, save_array
+
+_DTYPES = {"u": "uint", "i": "int", "f": "float"}
+
+
+class Readable(Protocol):
+    """A file object: of io, fsspec, tarfile, zipfile ... It is read from several threads, one at a time."""
+
+    def read(self, size: int, /) -> Any: ...
+    def seek(self, offset: int, whence: int = ..., /) -> Any: ...
+    def tell(self) -> int: ...
+
+
+class Writable(Protocol):
+    """An object that takes bytes: a file of io, a socket's file, a response ..."""
+
+    def write(self, data: bytes, /) -> Any: ...
+
+
+Source = str | PathLike[str] | bytes | bytearray | memoryview | Readable
+
+
+class Page:
+    """A page of a file: an image, or a level, mask or thumbnail.
+
+    index       what File and the numbers below count, from 0
+    name        '2', or '2.0' of a SubIFD: what the program and File[...] take
+    number      place in the chain, or among the SubIFDs of its parent
+    role        'image': measured and transformed; 'level': an image at lower resolution; 'mask'; 'thumbnail'
+    owner       of a level its image, of a mask what it masks: a Page or None
+    mask        the page with its mask, or None; pixels where that is 0 do not count
+    parent      the page whose SubIFD it is, or None
+    axes        {'C': 0, 'Z': 3, 'T': 0} where the file says where the page lies, else None
+    axis_name   the name of its channel axis, or None
+    format      'png', 'tiff';  photometric: 'gray', 'rgb', 'palette' ...
+    width, height, channels, shape: (height, width), or (height, width, channels) of several channels
+    channel_names: ('red', 'green', 'blue') ...;  alpha: index of that channel, or None
+    dtype       'uint16' as numpy has it;  sample: 'u16';  bits: significant bits, such as 12
+    nodata      value of undefined samples, or None
+    problem     why the page cannot be decoded, or None
+    """
+
+    name: str
+    number: int
+    format: str
+    photometric: str
+    role: str
+    axes: dict[str, int] | None
+    axis_name: str | None
+    width: int
+    height: int
+    channels: int
+    bits: int
+    sample: str | None
+    alpha: int | None
+    nodata: int | float | None
+    channel_names: tuple[str, ...]
+    problem: str | None
+
+    def __init__(self, file: File, index: int) -> None:
+        self._file = file
+        self.index = index
+        info = file._handle.info(index)
+        self._owner, self._mask, self._parent = info.pop("owner"), info.pop("mask"), info.pop("parent")
+        self.__dict__.update(info)
+
+    def __repr__(self) -> str:
+        what = self.dtype if self.problem is None else "cannot be decoded"
+        return f"<imgstat.Page {self.name} of {self._file.name}: {self.role}, {self.shape}, {what}>"
+
+    def _page(self, index: int | None) -> Page | None:
+        return None if index is None else self._file[index]
+
+    @property
+    def owner(self) -> Page | None:
+        return None if self._owner == self.index else self._page(self._owner)
+
+    @property
+    def mask(self) -> Page | None:
+        return self._page(self._mask)
+
+    @property
+    def parent(self) -> Page | None:
+        return self._page(self._parent)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        size = (self.height, self.width)
+        return size if self.channels == 1 else (*size, self.channels)
+
+    @property
+    def dtype(self) -> str | None:
+        return self.sample and _DTYPES[self.sample[0]] + self.sample[1:]
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """How the page lies in the file: compression, predictor, tiles, kinds of metadata ..."""
+        return self._file._handle.layout(self.index)
+
+    def read(self, rows: tuple[int, int] | None = None) -> Any:
+        """Return the pixels: a numpy array if numpy is loaded, else imgstat.Array. rows: (first, number), or all."""
+        first, n = (0, self.height) if rows is None else rows
+        if first < 0 or n < 0:
+            raise ValueError(f"rows={rows!r} should be (first, number), neither below 0")
+        return self._file._handle.read(self.index, first, n)
+
+    def bands(self, rows: int = 256) -> Iterator[Any]:
+        """Yield the pixels as arrays of `rows` rows, of which the last may have fewer: for images beyond memory."""
+        if rows < 1:
+            raise ValueError(f"rows={rows} should be at least 1")
+        for first in range(0, self.height, rows):
+            yield self.read((first, rows))
+
+    def stats(self, **options: Any) -> Stats:
+        """Measure the page: the options of imgstat.stats for arrays, and region=(x, y, width, height)."""
+        return self._file.stats([self.index], **options)
+
+    def record(self, **options: Any) -> Record:
+        """Measure the page into a record. options: region, device, threads."""
+        return self._file.record([self.index], **options)
+
+    def fits(self, transfer: Transfer, group: str = "") -> bool:
+        """Return whether a transfer can map the page: its type and channels fit, or it is the mask of another page."""
+        return self._file._handle.fits(self.index, transfer, group)
+
+
+class File(Sequence[Page]):
+    """An open file: a sequence of its pages, those of SubIFDs behind their parents. imgstat.open makes it.
+
+    A context manager. Threads may share it; it serves one of them at a time.
+    """
+
+    def __init__(self, handle: FileHandle) -> None:
+        self._handle = handle
+
+    def __repr__(self) -> str:
+        return f"<imgstat.File {self.name}: {'closed' if self.closed else f'{len(self)} pages'}>"
+
+    @property
+    def name(self) -> str:
+        """The path, or what the source is called in messages."""
+        return self._handle.name
+
+    @property
+    def closed(self) -> bool:
+        return self._handle.closed
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """All pages."""
+        return tuple(self)
+
+    @property
+    def images(self) -> tuple[Page, ...]:
+        """Pages that are images: what is measured and transformed."""
+        return tuple(Page(self, index) for index in self._handle.find(None))
+
+    @property
+    def lost_rows(self) -> int:
+        """Rows that salvage=True has found damaged so far."""
+        return self._handle.lost_rows()
+
+    def __len__(self) -> int:
+        return self._handle.count()
+
+    @overload
+    def __getitem__(self, page: int | str) -> Page: ...
+    @overload
+    def __getitem__(self, page: slice) -> tuple[Page, ...]: ...
+    def __getitem__(self, page: int | str | slice) -> Page | tuple[Page, ...]:
+        """Return a page by its index or name ('2', '2.0'), or a slice of them."""
+        if isinstance(page, str):
+            found = self._handle.find(page)
+            if len(found) != 1:
+                raise KeyError(page)
+            return Page(self, found[0])
+        n = len(self)
+        if isinstance(page, slice):
+            return tuple(Page(self, index) for index in range(n)[page])
+        if not -n <= page < n:
+            raise IndexError(f"{self.name} has {n} pages")
+        return Page(self, page % n)
+
+    def read(self, page: int | str | None = None) -> Any:
+        """Return the pixels of a page, or of the first image."""
+        return (self.images[0] if page is None else self[page]).read()
+
+    def stats(self, pages: str | Sequence[int] | None = None, **options: Any) -> Stats:
+        """Measure pages as if they were one image: by default all images.
+
+        pages: numbers, or text such as '0,3-5'. options: those of imgstat.stats for arrays (percentiles, bins, ddof,
+        device ...), and region=(x, y, width, height). Percentiles are exact for every type.
+        """
+        return self._handle.stats(pages=pages, **options)
+
+    def record(self, pages: str | Sequence[int] | None = None, **options: Any) -> Record:
+        """Measure pages into one record, by default all images. options: region, device, threads."""
+        return self._handle.record(pages=pages, **options)
+
+    def close(self) -> None:
+        """Close the file. Pages of it can no longer be read."""
+        self._handle.close()
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def open(source: Source, *, name: str | None = None, salvage: bool = False, indices: bool = False,
+         ignore_masks: bool = False, alpha_masks: bool = False, mask: str | PathLike[str] | None = None,
+         mask_page: str | None = None, nodata: int | float | None = None,
+         limits: Mapping[str, int] | None = None) -> File:
+    """Open a PNG or TIFF file.
+
+    source: a path; the bytes of a file (anything with the buffer protocol); or an object with seek and readinto or
+      read, such as an open file, io.BytesIO, a member of a tar file, or a file of fsspec. It is read from its
+      beginning, whatever its position, and must stay open as long as the File.
+    name: what messages call a source that has no path.
+    salvage: what cannot be decoded of damaged files is masked, with a warning, and is no error.
+    indices: palettes are not applied.
+    ignore_masks: masks of pages do not count.  alpha_masks: pixels with an alpha of 0 do not count.
+    mask: a file; pixels where its page mask_page (its first image) is 0 do not count.
+    nodata: samples with this value do not count, whatever the file says.
+    limits: what is refused: max_width, max_height, max_pixels, max_bytes (of a page), max_pages, max_tile_bytes.
+
+    Raises imgstat.Error: e.code is 'io', 'format', 'truncated', 'unsupported' or 'limit'; the exception of a file
+    object is its __cause__. What decoders warn of is a UserWarning.
+    """
+    return File(FileHandle(source, name, salvage=salvage, indices=indices, ignore_masks=ignore_masks,
+                           alpha_masks=alpha_masks, mask=mask, mask_page=mask_page, nodata=nodata, limits=limits))
+
+
+def save(array: Any, target: str | PathLike[str] | Writable, *, like: Page | None = None, format: str | None = None,
+         compression: str | None = None, level: int | None = None, fast: bool = False, replace: bool = False,
+         axes: str | None = None, alpha: int | None = None, bits: int | None = None) -> None:
+    """Write an array in host memory as a PNG or TIFF of one page.
+
+    array: (H, W), or (H, W, C), or what axes says.
+    target: a path, at which the file is when it is complete; or an object with write.
+    like: a page of an open file, whose profiles, tags and layout the output takes over.
+    format: 'png' or 'tiff'; by default what the ending of the name says, or that of like.
+    compression: 'none', 'deflate'; of TIFF also 'lzw', 'packbits', 'zstd', 'lzma', 'ccittfax4'. level: of it, 0 to 22.
+    fast: writes faster; files with repeating pixels become larger.  replace: an existing file may be replaced.
+    alpha: index of the channel that is alpha; of PNG the last one of 2 or 4 channels is.
+    bits: significant bits of integers, such as 12 in uint16.
+
+    What the output lacks of like is a UserWarning. Raises imgstat.Error or, for an array that no file holds,
+    ValueError; the exception of an object is the __cause__.
+    """
+    page = {"like": like._file._handle, "page": like.index} if like else {}
+    save_array(array, target, format=format, compression=compression, level=level, fast=fast, replace=replace,
+               axes=axes, alpha=alpha, bits=bits, **page)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* measure.h: statistics from Python: what is asked for, and imgstat.Stats. */
+#ifndef IMGSTAT_PYTHON_MEASURE_H
+#define IMGSTAT_PYTHON_MEASURE_H
+
+#include "keywords.h"
+
+/* Keyword arguments that say what is measured. All may be NULL or None. */
+typedef struct MeasureOptions {
+    PyObject *percentiles; /* numbers, 0 to 100 */
+    PyObject *method;      /* of percentiles: "linear", "nearest" */
+    PyObject *bins, *range;
+    PyObject *ddof;
+    PyObject *median, *mode, *shape; /* wider types have these on request */
+} MeasureOptions;
+
+extern const Keyword measure_keywords[];
+
+/* Turns them into what the library takes; of samples of at most 16 bits (`narrow`) the histogram is
+ * always measured. 0, or -1 with an exception. measure_release ends it, after a failure too. */
+int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out);
+void measure_release(ImgstatMeasure *measure);
+
+/* Returns the percentiles that were asked for, by a number or a list, in that form. values: a dict
+ * of them as Stats has it, or a tuple or list of such. */
+PyObject *percentile_answer(PyObject *values, PyObject *asked);
+
+/* Makes a Stats of a record that was computed, and takes the record over, also after a failure.
+ * how: what was computed; it is copied. NULL: an exception. */
+PyObject *stats_of_record(State *state, ImgstatRecord *record, const ImgstatMeasure *how);
+
+/* The same of records of one channel each, which are the channels. The list is copied. */
+PyObject *stats_of_planes(State *state, ImgstatRecord **records, uint16_t n,
+                          const ImgstatMeasure *how);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_array.c: measures the images of an array, where they are, one after the other. */
+#include "measure_array.h"
+#include "device.h"
+#include "driver.h"
+#include "error.h"
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A call: the images of an array, and what to measure. */
+typedef struct Call {
+    State *state;
+    ArrayImages images;
+    ImgstatMeasure how;
+    const char *device; /* NULL: where the pixels are */
+    unsigned threads;
+    uint16_t planes;         /* records of an image */
+    ImgstatRecord **records; /* images.n * planes; of a merging call 2: the sum, and an image's */
+} Call;
+
+/* Measures image i into `planes` records. */
+static ImgstatResult measure_image(Call *call, ImgstatDevice *device, size_t i,
+                                   ArrayScratch *scratch, ImgstatRecord **records,
+                                   ImgstatError *err)
+{
+    ImgstatResult res = IMGSTAT_OK;
+    for (uint16_t c = 0; c < call->planes && res == IMGSTAT_OK; c++) {
+        ImagePro image;
+        res = call->planes > 1 ? array_plane(&call->images, i, c, scratch, &image, err)
+                               : array_image(&call->images, i, true, scratch, &image, err);
+        if (res == IMGSTAT_OK)
+            res = imgstat_measure_image(device, &image, &call->how, &records[c], err);
+    }
+    return res;
+}
+
+/* Measures image i and adds it to the first record. */
+static ImgstatResult merge_image(Call *call, ImgstatDevice *device, size_t i, ArrayScratch *scratch,
+                                 ImgstatError *err)
+{
+    ImgstatRecord **const records = call->records;
+    ImgstatResult res = measure_image(call, device, i, scratch, &records[i > 0], err);
+    if (res == IMGSTAT_OK && i > 0) {
+        res = imgstat_record_merge(records[0], records[1], err);
+        imgstat_record_destroy(records[1]);
+        records[1] = NULL;
+    }
+    return res;
+}
+
+/* Measures all images. 0, or -1 with an exception. */
+static int measure_all(Call *call)
+{
+    const ArrayView *const view = &call->images.view;
+    ImgstatDevice *const device = device_take_for(call->state, view, call->device, call->threads);
+    if (!device)
+        return -1;
+    ArrayScratch scratch = {NULL, NULL};
+    ImgstatError err;
+    ImgstatResult res = IMGSTAT_OK;
+    bool going = true;
+    Work work;
+    work_begin(&work);
+    if (view->memory == IMGSTAT_CUDA)
+        res = driver_wait(view->device_id, view->stream, &err);
+    for (size_t i = 0; i < call->images.n && res == IMGSTAT_OK && going; i++) {
+        res = call->how.mergeable ? merge_image(call, device, i, &scratch, &err)
+                                  : measure_image(call, device, i, &scratch,
+                                                  &call->records[i * call->planes], &err);
+        going = work_continues(&work);
+    }
+    array_scratch_release(&scratch);
+    device_give(call->state, device);
+    work_end(&work);
+    if (res != IMGSTAT_OK)
+        raise_result(call->state, res, &err);
+    return res == IMGSTAT_OK && going ? 0 : -1;
+}
+
+static size_t n_records(const Call *call)
+{
+    return call->how.mergeable ? 2 : call->images.n * call->planes;
+}
+
+static void call_end(Call *call)
+{
+    for (size_t i = 0; call->records && i < n_records(call); i++)
+        imgstat_record_destroy(call->records[i]);
+    free(call->records);
+    array_images_close(&call->images);
+    measure_release(&call->how);
+}
+
+/* Opens the array. options: NULL for a record that merges. Ends by call_end, after a failure too.
+ */
+static int call_begin(Call *call, State *state, PyObject *array, const ArrayOptions *array_options,
+                      const MeasureOptions *options, const RunOptions *run)
+{
+    *call = (Call){.state = state, .planes = 1};
+    if (run_read(run, &call->device, &call->threads) < 0 ||
+        array_images_open(array, "the array", array_options, &call->images) < 0)
+        return -1;
+    const bool narrow = imgstat_sample_bytes(call->images.view.sample) <= 2;
+    if (!options)
+        call->how.mergeable = true;
+    else if (measure_read(options, narrow, &call->how) < 0)
+        return -1;
+    if (options && call->images.layout == ARRAY_PLANAR)
+        call->planes = call->images.channels;
+    call->records = calloc(n_records(call) + 1, sizeof(ImgstatRecord *));
+    if (call->records)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+/* Makes the Stats of image i. */
+static PyObject *stats_of_image(Call *call, size_t i)
+{
+    ImgstatRecord **const records = &call->records[i * call->planes];
+    PyObject *const stats = call->planes == 1
+                                ? stats_of_record(call->state, records[0], &call->how)
+                                : stats_of_planes(call->state, records, call->planes, &call->how);
+    memset(records, 0, call->planes * sizeof(ImgstatRecord *)); /* they are taken over */
+    return stats;
+}
+
+static PyObject *call_stats(Call *call)
+{
+    if (!call->images.has_batch)
+        return stats_of_image(call, 0);
+    PyObject *const list = PyList_New((Py_ssize_t)call->images.n);
+    for (size_t i = 0; list && i < call->images.n; i++) {
+        PyObject *const stats = stats_of_image(call, i);
+        if (!stats || PyList_SetItem(list, (Py_ssize_t)i, stats) < 0) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+PyObject *stats_of_array(State *state, PyObject *array, const ArrayOptions *array_options,
+                         const MeasureOptions *options, const RunOptions *run)
+{
+    Call call;
+    PyObject *stats = NULL;
+    if (call_begin(&call, state, array, array_options, options, run) == 0 &&
+        measure_all(&call) == 0)
+        stats = call_stats(&call);
+    call_end(&call);
+    return stats;
+}
+
+/* The record of no images. */
+static ImgstatRecord *empty_record(const Call *call)
+{
+    const ArrayImages *const images = &call->images;
+    const ImgstatKind kind = {.sample = images->view.sample,
+                              .bits = images->bits,
+                              .channels = images->channels,
+                              .alpha = -1,
+                              .has_nodata = images->has_nodata,
+                              .nodata = images->nodata};
+    ImgstatRecord *record = NULL;
+    ImgstatError err;
+    const ImgstatResult res = imgstat_record_create(&kind, &record, &err);
+    if (res != IMGSTAT_OK)
+        raise_result(call->state, res, &err);
+    return record;
+}
+
+ImgstatRecord *measure_array(State *state, PyObject *array, const ArrayOptions *array_options,
+                             const RunOptions *run)
+{
+    Call call;
+    ImgstatRecord *record = NULL;
+    if (call_begin(&call, state, array, array_options, NULL, run) == 0 && measure_all(&call) == 0) {
+        record = call.images.n ? call.records[0] : empty_record(&call);
+        call.records[0] = NULL;
+    }
+    call_end(&call);
+    return record;
+}

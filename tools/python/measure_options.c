@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_options.c: keyword arguments that say what is measured. */
+#include "measure.h"
+
+#include <stdlib.h>
+
+const Keyword measure_keywords[] = {
+    {"percentiles", offsetof(MeasureOptions, percentiles)},
+    {"method", offsetof(MeasureOptions, method)},
+    {"bins", offsetof(MeasureOptions, bins)},
+    {"range", offsetof(MeasureOptions, range)},
+    {"ddof", offsetof(MeasureOptions, ddof)},
+    {"median", offsetof(MeasureOptions, median)},
+    {"mode", offsetof(MeasureOptions, mode)},
+    {"shape", offsetof(MeasureOptions, shape)},
+    {NULL, 0},
+};
+
+/* A list of numbers, or one number. *single: whether it is one. The list is malloc'ed. */
+static int read_percentiles(PyObject *numbers, bool *single, ImgstatMeasure *out)
+{
+    *single = PyNumber_Check(numbers) && !PySequence_Check(numbers);
+    const Py_ssize_t n = *single ? 1 : PySequence_Size(numbers);
+    if (n < 0)
+        return -1;
+    double *const list = malloc(((size_t)n + 1) * sizeof *list);
+    if (!list) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    out->percentiles = list;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *const item = *single ? Py_NewRef(numbers) : PySequence_GetItem(numbers, i);
+        list[i] = item ? PyFloat_AsDouble(item) : -1;
+        Py_XDECREF(item);
+        if (PyErr_Occurred())
+            return -1;
+    }
+    out->n_percentiles = (size_t)n;
+    return 0;
+}
+
+static int read_method(PyObject *method, ImgstatMeasure *out)
+{
+    const bool text = PyUnicode_Check(method) != 0;
+    if (text && PyUnicode_CompareWithASCIIString(method, "linear") == 0)
+        out->percentile_method = IMGSTAT_LINEAR;
+    else if (text && PyUnicode_CompareWithASCIIString(method, "nearest") == 0)
+        out->percentile_method = IMGSTAT_NEAREST;
+    else {
+        PyErr_Format(PyExc_ValueError, "method=%R should be \"linear\" or \"nearest\"", method);
+        return -1;
+    }
+    return 0;
+}
+
+static int read_flag(PyObject *option, bool *out)
+{
+    const int truth = option_given(option) ? PyObject_IsTrue(option) : 0;
+    *out = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+static int read_unsigned(PyObject *option, const char *name, uint32_t *out)
+{
+    if (!option_given(option))
+        return 0;
+    const long long number = PyLong_AsLongLong(option);
+    if (number == -1 && PyErr_Occurred())
+        return -1;
+    *out = (uint32_t)number;
+    if (number >= 0 && number <= INT32_MAX)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s=%lld should be from 0 to %d", name, number, INT32_MAX);
+    return -1;
+}
+
+static int read_range(PyObject *range, ImgstatMeasure *out)
+{
+    if (!option_given(range))
+        return 0;
+    out->has_range = true;
+    if (PyTuple_Check(range))
+        return PyArg_ParseTuple(range, "dd:range", &out->lo, &out->hi) ? 0 : -1;
+    PyErr_SetString(PyExc_TypeError, "range should be a tuple (lo, hi)");
+    return -1;
+}
+
+int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out)
+{
+    bool single;
+    uint32_t ddof = 0;
+    *out = (ImgstatMeasure){.histogram = narrow || option_given(options->bins) ||
+                                         option_given(options->range)};
+    if ((option_given(options->percentiles) &&
+         read_percentiles(options->percentiles, &single, out) < 0) ||
+        (option_given(options->method) && read_method(options->method, out) < 0) ||
+        read_unsigned(options->bins, "bins", &out->bins) < 0 ||
+        read_unsigned(options->ddof, "ddof", &ddof) < 0 || read_range(options->range, out) < 0 ||
+        read_flag(options->median, &out->median) < 0 || read_flag(options->mode, &out->mode) < 0 ||
+        read_flag(options->shape, &out->shape) < 0)
+        return -1;
+    out->ddof = ddof;
+    return 0;
+}
+
+void measure_release(ImgstatMeasure *measure)
+{
+    free((void *)(uintptr_t)measure->percentiles);
+    *measure = (ImgstatMeasure){.percentiles = NULL};
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* open_options.c: keyword arguments that say how files are opened. */
+#include "open_options.h"
+
+#include "values.h"
+
+const Keyword open_keywords[] = {
+    {"salvage", offsetof(OpenOptions, salvage)},
+    {"indices", offsetof(OpenOptions, indices)},
+    {"ignore_masks", offsetof(OpenOptions, ignore_masks)},
+    {"alpha_masks", offsetof(OpenOptions, alpha_masks)},
+    {"mask", offsetof(OpenOptions, mask)},
+    {"mask_page", offsetof(OpenOptions, mask_page)},
+    {"nodata", offsetof(OpenOptions, nodata)},
+    {"limits", offsetof(OpenOptions, limits)},
+    {NULL, 0},
+};
+
+static int read_flag(PyObject *option, bool *out)
+{
+    const int truth = option_given(option) ? PyObject_IsTrue(option) : 0;
+    *out = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+/* A path or a name as bytes, which *text is in. */
+static int read_text(PyObject *option, PyObject **bytes, const char **text)
+{
+    if (!option_given(option))
+        return 0;
+    if (!PyUnicode_FSConverter(option, bytes))
+        return -1;
+    *text = PyBytes_AsString(*bytes);
+    return 0;
+}
+
+/* Removes a limit from the dict. */
+static int read_limit(PyObject *limits, const char *name, uint64_t most, uint64_t *out)
+{
+    PyObject *const value = PyDict_GetItemString(limits, name);
+    if (!value)
+        return 0;
+    *out = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred())
+        return -1;
+    if (*out <= most)
+        return PyDict_DelItemString(limits, name);
+    PyErr_Format(PyExc_ValueError, "%s should be at most %llu", name, (unsigned long long)most);
+    return -1;
+}
+
+static int read_limits(PyObject *option, ImgstatLimits *out)
+{
+    if (!option_given(option))
+        return 0;
+    PyObject *const limits = PyDict_New();
+    uint64_t width = 0, height = 0, pages = 0;
+    int status = limits ? PyDict_Update(limits, option) : -1;
+    if (status == 0 && (read_limit(limits, "max_width", UINT32_MAX, &width) < 0 ||
+                        read_limit(limits, "max_height", UINT32_MAX, &height) < 0 ||
+                        read_limit(limits, "max_pages", UINT32_MAX, &pages) < 0 ||
+                        read_limit(limits, "max_pixels", UINT64_MAX, &out->max_pixels) < 0 ||
+                        read_limit(limits, "max_bytes", UINT64_MAX, &out->max_bytes) < 0 ||
+                        read_limit(limits, "max_tile_bytes", UINT64_MAX, &out->max_tile_bytes) < 0))
+        status = -1;
+    out->max_width = (uint32_t)width;
+    out->max_height = (uint32_t)height;
+    out->max_pages = (uint32_t)pages;
+    if (status == 0 && PyDict_Size(limits) > 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "limits=%R: those are max_width, max_height, max_pixels, max_bytes, max_pages "
+                     "and max_tile_bytes",
+                     option);
+        status = -1;
+    }
+    Py_XDECREF(limits);
+    return status;
+}
+
+int open_read(const OpenOptions *options, OpenHow *out)
+{
+    *out = (OpenHow){.mask = NULL};
+    ImgstatOpen *const open = &out->open;
+    if (read_flag(options->salvage, &open->salvage) < 0 ||
+        read_flag(options->indices, &open->indices) < 0 ||
+        read_flag(options->ignore_masks, &open->ignore_masks) < 0 ||
+        read_flag(options->alpha_masks, &open->alpha_masks) < 0 ||
+        read_text(options->mask, &out->mask, &open->mask) < 0 ||
+        read_text(options->mask_page, &out->mask_page, &open->mask_page) < 0 ||
+        read_limits(options->limits, &open->limits) < 0)
+        return -1;
+    open->has_nodata = option_given(options->nodata);
+    return open->has_nodata ? value_read(options->nodata, &open->nodata) : 0;
+}
+
+void open_release(OpenHow *how)
+{
+    Py_CLEAR(how->mask);
+    Py_CLEAR(how->mask_page);
+}

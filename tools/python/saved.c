@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* saved.c: what Record, Dataset and Transfer have in common. */
+#include "saved.h"
+
+#include "error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Calls of the library, without the GIL ---- */
+
+/* Receives the bytes of an object, which free() frees. */
+static ImgstatResult pack(Saved *self, void **out, size_t *n, ImgstatError *err)
+{
+    pthread_mutex_lock(&self->lock);
+    *n = self->kind->write(self->object, NULL, 0);
+    *out = *n ? malloc(*n + 1) : NULL; /* texts end with a NUL */
+    if (*out)
+        self->kind->write(self->object, *out, *n + 1);
+    pthread_mutex_unlock(&self->lock);
+    if (*out)
+        return IMGSTAT_OK;
+    *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY};
+    strcpy(err->message, self->kind->not_saved);
+    return err->code;
+}
+
+ImgstatResult saved_copy_object(PyObject *self, void **out, ImgstatError *err)
+{
+    Saved *const saved = (Saved *)self;
+    void *bytes;
+    size_t n;
+    *out = NULL;
+    ImgstatResult res = pack(saved, &bytes, &n, err);
+    if (res == IMGSTAT_OK)
+        res = saved->kind->make(bytes, n, out, err);
+    free(bytes);
+    return res;
+}
+
+/* Both locks are taken in the order of their addresses. */
+static ImgstatResult merge(Saved *into, Saved *from, ImgstatError *err)
+{
+    if (into == from) {
+        void *copy;
+        ImgstatResult res = saved_copy_object((PyObject *)from, &copy, err);
+        pthread_mutex_lock(&into->lock);
+        if (res == IMGSTAT_OK)
+            res = into->kind->merge(into->object, copy, err);
+        pthread_mutex_unlock(&into->lock);
+        into->kind->destroy(copy);
+        return res;
+    }
+    Saved *const first = (uintptr_t)into < (uintptr_t)from ? into : from;
+    Saved *const second = first == into ? from : into;
+    pthread_mutex_lock(&first->lock);
+    pthread_mutex_lock(&second->lock);
+    const ImgstatResult res = into->kind->merge(into->object, from->object, err);
+    pthread_mutex_unlock(&second->lock);
+    pthread_mutex_unlock(&first->lock);
+    return res;
+}
+
+/* ---- Objects ---- */
+
+PyObject *saved_new(PyTypeObject *type, const SavedKind *kind, void *object)
+{
+    Saved *const self = PyObject_New(Saved, type);
+    if (!self) {
+        kind->destroy(object);
+        return NULL;
+    }
+    self->kind = kind;
+    self->object = object;
+    pthread_mutex_init(&self->lock, NULL);
+    return (PyObject *)self;
+}
+
+void saved_dealloc(PyObject *self)
+{
+    Saved *const saved = (Saved *)self;
+    PyTypeObject *const type = Py_TYPE(self);
+    saved->kind->destroy(saved->object);
+    pthread_mutex_destroy(&saved->lock);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+void *saved_lock(PyObject *self)
+{
+    Saved *const saved = (Saved *)self;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&saved->lock);
+    Py_END_ALLOW_THREADS
+    return saved->object;
+}
+
+void saved_unlock(PyObject *self)
+{
+    pthread_mutex_unlock(&((Saved *)self)->lock);
+}
+
+/* An object of what a call made, or the exception for its failure. */
+static PyObject *made_of(PyTypeObject *type, const SavedKind *kind, void *object, ImgstatResult res,
+                         const ImgstatError *err)
+{
+    return res == IMGSTAT_OK ? saved_new(type, kind, object)
+                             : raise_result(state_of_type(type), res, err);
+}
+
+PyObject *saved_copy(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    void *made;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = saved_copy_object(self, &made, &err);
+    Py_END_ALLOW_THREADS
+    return made_of(Py_TYPE(self), ((Saved *)self)->kind, made, res, &err);
+}
+
+/* ---- Sums ---- */
+
+/* Returns `into`, a new reference, or NULL. */
+static PyObject *add_to(PyObject *into, PyObject *from)
+{
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = merge((Saved *)into, (Saved *)from, &err);
+    Py_END_ALLOW_THREADS
+    return res == IMGSTAT_OK ? Py_NewRef(into)
+                             : raise_result(state_of_type(Py_TYPE(into)), res, &err);
+}
+
+/* 0 is where sum() begins. */
+static bool is_zero(PyObject *object)
+{
+    return PyLong_CheckExact(object) && !PyObject_IsTrue(object);
+}
+
+PyObject *saved_add(PyObject *a, PyObject *b)
+{
+    if (is_zero(a))
+        return saved_copy(b, NULL);
+    if (is_zero(b))
+        return saved_copy(a, NULL);
+    if (!Py_IS_TYPE(b, Py_TYPE(a)))
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *const into = saved_copy(a, NULL);
+    PyObject *const sum = into ? add_to(into, b) : NULL;
+    Py_XDECREF(into);
+    return sum;
+}
+
+PyObject *saved_add_in_place(PyObject *self, PyObject *other)
+{
+    if (!Py_IS_TYPE(other, Py_TYPE(self)))
+        Py_RETURN_NOTIMPLEMENTED;
+    return add_to(self, other);
+}
+
+PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects)
+{
+    PyObject *const iterator = PyObject_GetIter(objects);
+    PyObject *sum = NULL, *next;
+    while (iterator && (next = PyIter_Next(iterator))) {
+        PyObject *merged = NULL;
+        if (!Py_IS_TYPE(next, (PyTypeObject *)type))
+            PyErr_Format(PyExc_TypeError, "%s.merge takes an iterable of them, not of %R",
+                         kind->name, (PyObject *)Py_TYPE(next));
+        else if (sum)
+            merged = add_to(sum, next);
+        else
+            merged = saved_copy(next, NULL);
+        Py_DECREF(next);
+        Py_XDECREF(sum);
+        sum = merged;
+        if (!merged)
+            break;
+    }
+    Py_XDECREF(iterator);
+    if (!sum && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "there is nothing to merge");
+    if (PyErr_Occurred())
+        Py_CLEAR(sum);
+    return sum;
+}
+
+/* ---- Bytes ---- */
+
+PyObject *saved_to_bytes(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    void *bytes;
+    size_t n;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = pack((Saved *)self, &bytes, &n, &err);
+    Py_END_ALLOW_THREADS
+    if (res != IMGSTAT_OK)
+        return raise_result(state_of_type(Py_TYPE(self)), res, &err);
+    PyObject *const made = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)n);
+    free(bytes);
+    return made;
+}
+
+PyObject *saved_from_bytes(PyObject *type, const SavedKind *kind, PyObject *bytes)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    void *made;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = kind->make(view.buf, (size_t)view.len, &made, &err);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
+    return made_of((PyTypeObject *)type, kind, made, res, &err);
+}
+
+PyObject *saved_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const char *const from = ((Saved *)self)->kind->from;
+    PyObject *const make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), from);
+    PyObject *const bytes = make ? saved_to_bytes(self, NULL) : NULL;
+    PyObject *const made = bytes ? Py_BuildValue("O(O)", make, bytes) : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(bytes);
+    return made;
+}
+
+PyObject *saved_compare(PyObject *a, PyObject *b, int operation)
+{
+    if (!Py_IS_TYPE(b, Py_TYPE(a)) || (operation != Py_EQ && operation != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    void *bytes_a = NULL, *bytes_b = NULL;
+    size_t n_a, n_b;
+    bool equal = false;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = pack((Saved *)a, &bytes_a, &n_a, &err);
+    if (res == IMGSTAT_OK)
+        res = pack((Saved *)b, &bytes_b, &n_b, &err);
+    if (res == IMGSTAT_OK)
+        equal = n_a == n_b && memcmp(bytes_a, bytes_b, n_a) == 0;
+    free(bytes_a);
+    free(bytes_b);
+    Py_END_ALLOW_THREADS
+    if (res != IMGSTAT_OK)
+        return raise_result(state_of_type(Py_TYPE(a)), res, &err);
+    return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+/* ---- Files ---- */
+
+PyObject *saved_save(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path", "replace", NULL};
+    PyObject *path;
+    int replace = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:save", names, PyUnicode_FSConverter,
+                                     &path, &replace))
+        return NULL;
+    Saved *const saved = (Saved *)self;
+    const char *const name = PyBytes_AsString(path);
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&saved->lock);
+    res = saved->kind->save(saved->object, name, replace, &err);
+    pthread_mutex_unlock(&saved->lock);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(path);
+    if (res != IMGSTAT_OK)
+        return raise_result(state_of_type(Py_TYPE(self)), res, &err);
+    Py_RETURN_NONE;
+}
+
+PyObject *saved_load(PyObject *type, const SavedKind *kind, PyObject *path)
+{
+    PyObject *bytes;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    const char *const name = PyBytes_AsString(bytes);
+    void *made;
+    ImgstatError err = {0};
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = kind->load(name, &made, &err);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(bytes);
+    return made_of((PyTypeObject *)type, kind, made, res, &err);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* saved.h: what Record, Dataset and Transfer have in common: bytes, files, pickles, sums. */
+#ifndef IMGSTAT_PYTHON_SAVED_H
+#define IMGSTAT_PYTHON_SAVED_H
+
+#include "module.h"
+
+#include <pthread.h>
+
+/* The calls of the library for one of these classes. All go without the GIL. */
+typedef struct SavedKind {
+    const char *name;      /* of the class */
+    const char *from;      /* name of the class method that makes an object from its bytes */
+    const char *not_saved; /* why an object has no bytes */
+    ImgstatResult (*make)(const void *bytes, size_t n, void **out, ImgstatError *err);
+    ImgstatResult (*load)(const char *path, void **out, ImgstatError *err);
+    ImgstatResult (*save)(void *object, const char *path, bool replace, ImgstatError *err);
+    size_t (*write)(void *object, void *out, size_t capacity); /* 0: there are none */
+    ImgstatResult (*merge)(void *into, void *from, ImgstatError *err);
+    void (*destroy)(void *object);
+} SavedKind;
+
+/* The lock guards the object. No thread waits for it with the GIL, and none that holds it runs code
+ * of Python. */
+typedef struct Saved {
+    PyObject_HEAD const SavedKind *kind;
+    void *object;
+    pthread_mutex_t lock;
+} Saved;
+
+/* Makes an object of the class, which takes over that of the library, also on failure: NULL, with
+ * an exception. */
+PyObject *saved_new(PyTypeObject *type, const SavedKind *kind, void *object);
+void saved_dealloc(PyObject *self);
+
+/* Takes the lock and returns the object of the library. */
+void *saved_lock(PyObject *self);
+void saved_unlock(PyObject *self);
+
+/* Copies the object of the library, by its bytes. Called without the GIL. */
+ImgstatResult saved_copy_object(PyObject *self, void **out, ImgstatError *err);
+
+/* Methods and slots. */
+PyObject *saved_copy(PyObject *self, PyObject *unused);
+PyObject *saved_to_bytes(PyObject *self, PyObject *unused);
+PyObject *saved_reduce(PyObject *self, PyObject *unused);
+PyObject *saved_save(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *saved_compare(PyObject *a, PyObject *b, int operation);
+PyObject *saved_add(PyObject *a, PyObject *b);
+PyObject *saved_add_in_place(PyObject *self, PyObject *other);
+
+/* Class methods. */
+PyObject *saved_from_bytes(PyObject *type, const SavedKind *kind, PyObject *bytes);
+PyObject *saved_load(PyObject *type, const SavedKind *kind, PyObject *path);
+PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* stats.c: the type imgstat.Stats, which reads a record when it is asked. */
+#include "histogram.h"
+#include "html.h"
+#include "measure.h"
+#include "values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Stats {
+    PyObject_HEAD uint16_t channels;
+    ImgstatSample sample;
+    ImgstatMeasure how; /* its percentiles are this object's */
+    uint16_t n_records; /* 1, or one a channel */
+    ImgstatRecord **records;
+} Stats;
+
+/* The record of a channel, and which of its channels that is. */
+static const ImgstatRecord *record_of(const Stats *stats, uint16_t channel, uint16_t *within)
+{
+    *within = stats->n_records == 1 ? channel : 0;
+    return stats->records[stats->n_records == 1 ? 0 : channel];
+}
+
+static void destroy_all(ImgstatRecord **records, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++)
+        imgstat_record_destroy(records[i]);
+}
+
+static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n,
+                              const ImgstatMeasure *how)
+{
+    ImgstatKind kind;
+    imgstat_record_kind(records[0], &kind);
+    Stats *const stats = PyObject_New(Stats, (PyTypeObject *)state->stats_type);
+    ImgstatRecord **const kept = malloc(n * sizeof(ImgstatRecord *));
+    double *const percentiles = malloc((how->n_percentiles + 1) * sizeof(double));
+    if (!stats || !kept || !percentiles) {
+        destroy_all(records, n);
+        free(kept);
+        free(percentiles);
+        if (stats) {
+            stats->n_records = 0;
+            stats->records = NULL;
+            stats->how.percentiles = NULL;
+            Py_DECREF(stats);
+        }
+        return PyErr_NoMemory();
+    }
+    if (how->n_percentiles)
+        memcpy(percentiles, how->percentiles, how->n_percentiles * sizeof(double));
+    memcpy(kept, records, n * sizeof(ImgstatRecord *));
+    stats->records = kept;
+    stats->n_records = n;
+    stats->sample = kind.sample;
+    stats->channels = n == 1 ? kind.channels : n;
+    stats->how = *how;
+    stats->how.percentiles = percentiles;
+    return (PyObject *)stats;
+}
+
+PyObject *stats_of_planes(State *state, ImgstatRecord **records, uint16_t n,
+                          const ImgstatMeasure *how)
+{
+    return stats_create(state, records, n, how);
+}
+
+PyObject *stats_of_record(State *state, ImgstatRecord *record, const ImgstatMeasure *how)
+{
+    return stats_create(state, &record, 1, how);
+}
+
+static void stats_dealloc(PyObject *self)
+{
+    Stats *const stats = (Stats *)self;
+    PyTypeObject *const type = Py_TYPE(self);
+    destroy_all(stats->records, stats->n_records);
+    free(stats->records);
+    free((void *)(uintptr_t)stats->how.percentiles);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+typedef enum Field {
+    COUNT,
+    N_NAN,
+    N_INF,
+    NODATA,
+    MASKED,
+    MIN,
+    MAX,
+    MIN_AT,
+    MAX_AT,
+    SUM,
+    MEAN,
+    VARIANCE,
+    STDDEV,
+    MEDIAN,
+    MODE,
+    ENTROPY,
+    SKEWNESS,
+    KURTOSIS,
+    PERCENTILES,
+    HISTOGRAM
+} Field;
+
+/* A field of a Stats. */
+typedef struct Question {
+    PyObject *self;
+    Field field;
+} Question;
+
+static bool narrow(ImgstatSample sample)
+{
+    return imgstat_sample_bytes(sample) <= 2;
+}
+
+static bool is_float(ImgstatSample sample)
+{
+    return strchr("fd", *imgstat_sample_name(sample)) != NULL;
+}
+
+static PyObject *sum_of(const Stats *stats, const ImgstatRecord *record, uint16_t channel,
+                        const ImgstatStats *s)
+{
+    char text[48];
+    if (is_float(stats->sample))
+        return PyFloat_FromDouble(s->count ? s->sum : 0);
+    imgstat_record_sum(record, channel, text);
+    return s->count ? PyLong_FromString(text, NULL, 10) : PyLong_FromLong(0);
+}
+
+/* Of 64-bit integers the value itself where a sample has it: a double would round it. */
+static PyObject *order_statistic(const Stats *stats, const ImgstatRecord *record, uint16_t channel,
+                                 size_t k, double value)
+{
+    ImgstatValue exact;
+    if (imgstat_sample_bytes(stats->sample) == 8 && !is_float(stats->sample) &&
+        imgstat_record_exact(record, channel, k, &exact))
+        return value_object(exact);
+    return PyFloat_FromDouble(value);
+}
+
+static PyObject *percentiles_of(const Stats *stats, const ImgstatRecord *record, uint16_t channel)
+{
+    PyObject *const values = PyDict_New();
+    for (size_t k = 0; values && k < stats->how.n_percentiles; k++) {
+        PyObject *const key = PyFloat_FromDouble(stats->how.percentiles[k]);
+        PyObject *const value = order_statistic(stats, record, channel, k,
+                                                imgstat_record_percentile(record, channel, k));
+        const int status = key && value ? PyDict_SetItem(values, key, value) : -1;
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+        if (status < 0) {
+            Py_DECREF(values);
+            return NULL;
+        }
+    }
+    return values;
+}
+
+static PyObject *answer(void *context, uint16_t channel)
+{
+    const Question *const question = context;
+    const Stats *const stats = (Stats *)question->self;
+    uint16_t within;
+    const ImgstatRecord *const record = record_of(stats, channel, &within);
+    ImgstatStats s;
+    imgstat_record_stats(record, within, &s);
+    switch (question->field) {
+    case COUNT:
+        return PyLong_FromUnsignedLongLong(s.count);
+    case N_NAN:
+        return PyLong_FromUnsignedLongLong(s.nan);
+    case N_INF:
+        return PyLong_FromUnsignedLongLong(s.inf);
+    case NODATA:
+        return PyLong_FromUnsignedLongLong(s.nodata);
+    case MASKED:
+        return PyLong_FromUnsignedLongLong(s.masked);
+    case MIN:
+        return s.count ? value_object(s.min) : Py_NewRef(Py_None);
+    case MAX:
+        return s.count ? value_object(s.max) : Py_NewRef(Py_None);
+    case MODE:
+        return s.count ? value_object(s.mode) : Py_NewRef(Py_None);
+    case MIN_AT:
+        return s.count ? PyLong_FromUnsignedLongLong(s.min_at) : Py_NewRef(Py_None);
+    case MAX_AT:
+        return s.count ? PyLong_FromUnsignedLongLong(s.max_at) : Py_NewRef(Py_None);
+    case SUM:
+        return sum_of(stats, record, within, &s);
+    case MEAN:
+        return PyFloat_FromDouble(s.mean);
+    case VARIANCE:
+        return PyFloat_FromDouble(s.variance);
+    case STDDEV:
+        return PyFloat_FromDouble(s.stddev);
+    case MEDIAN:
+        return order_statistic(stats, record, within, IMGSTAT_MEDIAN, s.median);
+    case ENTROPY:
+        return PyFloat_FromDouble(s.entropy);
+    case SKEWNESS:
+        return PyFloat_FromDouble(s.skewness);
+    case KURTOSIS:
+        return PyFloat_FromDouble(s.kurtosis);
+    case PERCENTILES:
+        return percentiles_of(stats, record, within);
+    case HISTOGRAM:
+        return histogram_object(question->self, record, within);
+    }
+    return NULL;
+}
+
+/* What has to be asked for, and was not. */
+static const char *missing(const Stats *stats, Field field)
+{
+    const ImgstatMeasure *const how = &stats->how;
+    const bool free = narrow(stats->sample);
+    if (field == MEDIAN && !free && !how->median)
+        return "median=True";
+    if (field == MODE && !free && !how->mode)
+        return "mode=True";
+    if ((field == SKEWNESS || field == KURTOSIS) && !how->shape)
+        return "shape=True";
+    if ((field == HISTOGRAM || field == ENTROPY) && !how->histogram)
+        return "bins=256";
+    return NULL;
+}
+
+static PyObject *get_field(PyObject *self, void *closure)
+{
+    const Stats *const stats = (Stats *)self;
+    Question question = {self, *(const Field *)closure};
+    const char *const lacks = missing(stats, question.field);
+    if (!lacks)
+        return each_channel(stats->channels, answer, &question);
+    PyErr_Format(PyExc_AttributeError, "this was not measured of %s samples: ask for it by %s",
+                 imgstat_sample_name(stats->sample), lacks);
+    return NULL;
+}
+
+static PyObject *get_channels(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(((Stats *)self)->channels);
+}
+
+static PyObject *stats_repr(PyObject *self)
+{
+    static const Field shown[] = {COUNT, MIN, MAX, MEAN, STDDEV};
+    PyObject *value[5] = {NULL};
+    bool good = true;
+    for (int i = 0; i < 5 && good; i++) {
+        value[i] = get_field(self, (void *)(uintptr_t)&shown[i]);
+        good = value[i] != NULL;
+    }
+    PyObject *const text =
+        good ? PyUnicode_FromFormat("imgstat.Stats(count=%R, min=%R, max=%R, mean=%R, std=%R)",
+                                    value[0], value[1], value[2], value[3], value[4])
+             : NULL;
+    for (int i = 0; i < 5; i++)
+        Py_XDECREF(value[i]);
+    return text;
+}
+
+/* ---- The type -------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(stats_doc,
+             "Statistics of an image: those of docs/statistics.md.\n\n"
+             "Each attribute is one value for an image of one channel, else a tuple with one for "
+             "each channel.\nValues are over the samples that count: finite, not nodata, not "
+             "masked. Where there are none, floats\nare nan, and extrema and positions None. "
+             "Reading what was not measured is an AttributeError that\nnames what to ask for.");
+
+static const Field fields[] = {COUNT,  N_NAN,   N_INF,    NODATA,   MASKED,      MIN,      MAX,
+                               MIN_AT, MAX_AT,  SUM,      MEAN,     VARIANCE,    STDDEV,   MEDIAN,
+                               MODE,   ENTROPY, SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
+
+#define FIELD(name, field, doc)                                       \
+    {                                                                 \
+        name, get_field, NULL, doc, (void *)(uintptr_t)&fields[field] \
+    }
+
+static PyGetSetDef stats_getset[] = {
+    {"channels", get_channels, NULL, "Number of channels.", NULL},
+    FIELD("count", COUNT, "Samples that count."),
+    FIELD("nan", N_NAN, "Samples that are not a number."),
+    FIELD("inf", N_INF, "Infinite samples."),
+    FIELD("nodata", NODATA, "Samples that have the nodata value."),
+    FIELD("masked", MASKED, "Samples where the mask is 0."),
+    FIELD("min", MIN, "Smallest value."),
+    FIELD("max", MAX, "Largest value."),
+    FIELD("min_at", MIN_AT,
+          "Index of the first pixel with the smallest value: row * width + "
+          "column."),
+    FIELD("max_at", MAX_AT, "Index of the first pixel with the largest value."),
+    FIELD("sum", SUM,
+          "Sum: an exact int of integers; of floats a float, as docs/float-sums.md says."),
+    FIELD("mean", MEAN, "Mean."),
+    FIELD("var", VARIANCE, "Variance: divided by count - ddof."),
+    FIELD("std", STDDEV, "Standard deviation."),
+    FIELD("median", MEDIAN, "Median; of types beyond 16 bits with median=True."),
+    FIELD("mode", MODE,
+          "Smallest of the most frequent values; of types beyond 16 bits with "
+          "mode=True."),
+    FIELD("entropy", ENTROPY, "Entropy of the histogram in bits."),
+    FIELD("skewness", SKEWNESS, "Skewness; with shape=True."),
+    FIELD("kurtosis", KURTOSIS, "Excess kurtosis, 0 of a normal distribution; with shape=True."),
+    FIELD("percentiles", PERCENTILES,
+          "A dict of the percentiles that were asked for: "
+          "s.percentiles[99]."),
+    FIELD("histogram", HISTOGRAM,
+          "imgstat.Histogram; of types beyond 16 bits with bins= or "
+          "range=."),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef stats_methods[] = {HTML_METHOD, {NULL, NULL, 0, NULL}};
+
+static PyType_Slot stats_slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t)stats_doc},
+    {Py_tp_dealloc, stats_dealloc},
+    {Py_tp_repr, stats_repr},
+    {Py_tp_getset, stats_getset},
+    {Py_tp_methods, stats_methods},
+    {0, NULL},
+};
+
+static PyType_Spec stats_spec = {
+    .name = "imgstat.Stats",
+    .basicsize = sizeof(Stats),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = stats_slots,
+};
+
+int add_stats(PyObject *module)
+{
+    State *const state = state_of(module);
+    state->stats_type = PyType_FromModuleAndSpec(module, &stats_spec, NULL);
+    return state->stats_type ? PyModule_AddObjectRef(module, "Stats", state->stats_type) : -1;
+}

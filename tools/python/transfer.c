@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer.c: the class Transfer, what turns old samples into new ones. */
+#include "transfer.h"
+
+#include "error.h"
+#include "saved.h"
+#include "transform_array.h"
+
+#include <stdlib.h>
+
+/* ---- The calls of the library ---- */
+
+static ImgstatResult make(const void *bytes, size_t n, void **out, ImgstatError *err)
+{
+    ImgstatTransfer *made;
+    const ImgstatResult res = imgstat_transfer_from_text("transfer", bytes, n, &made, err);
+    *out = made;
+    return res;
+}
+
+static ImgstatResult load_file(const char *path, void **out, ImgstatError *err)
+{
+    ImgstatTransfer *made;
+    const ImgstatResult res = imgstat_transfer_load(path, &made, err);
+    *out = made;
+    return res;
+}
+
+static ImgstatResult save_file(void *transfer, const char *path, bool replace, ImgstatError *err)
+{
+    return imgstat_transfer_save(transfer, path, replace, err);
+}
+
+static size_t write_text(void *transfer, void *out, size_t capacity)
+{
+    return imgstat_transfer_text(transfer, out, capacity);
+}
+
+static void destroy(void *transfer)
+{
+    imgstat_transfer_destroy(transfer);
+}
+
+static const SavedKind kind = {
+    .name = "Transfer",
+    .from = "from_json",
+    .not_saved = "a transfer for groups of files or kinds of images cannot be saved",
+    .make = make,
+    .load = load_file,
+    .save = save_file,
+    .write = write_text,
+    .destroy = destroy};
+
+PyObject *transfer_new(State *state, ImgstatTransfer *transfer)
+{
+    return saved_new((PyTypeObject *)state->transfer_type, &kind, transfer);
+}
+
+const ImgstatTransfer *transfer_get(State *state, PyObject *object)
+{
+    if (Py_IS_TYPE(object, (PyTypeObject *)state->transfer_type))
+        return ((Saved *)object)->object;
+    PyErr_Format(PyExc_TypeError, "an imgstat.Transfer is wanted, not %R",
+                 (PyObject *)Py_TYPE(object));
+    return NULL;
+}
+
+/* ---- Texts ---- */
+
+static PyObject *to_json(PyObject *self, PyObject *unused)
+{
+    PyObject *const bytes = saved_to_bytes(self, unused);
+    PyObject *const text = bytes ? PyUnicode_FromEncodedObject(bytes, "utf-8", "strict") : NULL;
+    Py_XDECREF(bytes);
+    return text;
+}
+
+static PyObject *from_json(PyObject *type, PyObject *text)
+{
+    if (!PyUnicode_Check(text))
+        return saved_from_bytes(type, &kind, text);
+    PyObject *const bytes = PyUnicode_AsUTF8String(text);
+    PyObject *const made = bytes ? saved_from_bytes(type, &kind, bytes) : NULL;
+    Py_XDECREF(bytes);
+    return made;
+}
+
+static PyObject *describe(PyObject *self)
+{
+    const ImgstatTransfer *const transfer = ((Saved *)self)->object;
+    char *text;
+    size_t n;
+    Py_BEGIN_ALLOW_THREADS
+    n = imgstat_transfer_describe(transfer, NULL, 0) + 1;
+    text = malloc(n);
+    if (text)
+        imgstat_transfer_describe(transfer, text, n);
+    Py_END_ALLOW_THREADS
+    PyObject *const made = text ? PyUnicode_FromString(text) : PyErr_NoMemory();
+    free(text);
+    return made;
+}
+
+static PyObject *repr(PyObject *self)
+{
+    PyObject *const text = describe(self);
+    PyObject *const made = text ? PyUnicode_FromFormat("<imgstat.Transfer %U>", text) : NULL;
+    Py_XDECREF(text);
+    return made;
+}
+
+static PyObject *get_parameters(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *const json = PyImport_ImportModule("json");
+    PyObject *const text = json ? describe(self) : NULL;
+    PyObject *const made = text ? PyObject_CallMethod(json, "loads", "O", text) : NULL;
+    Py_XDECREF(json);
+    Py_XDECREF(text);
+    return made;
+}
+
+static PyObject *get_sample(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(
+        imgstat_sample_name(imgstat_transfer_output(((Saved *)self)->object, NULL)));
+}
+
+static PyObject *get_bits(PyObject *self, void *unused)
+{
+    (void)unused;
+    uint8_t bits;
+    (void)imgstat_transfer_output(((Saved *)self)->object, &bits);
+    return PyLong_FromLong(bits);
+}
+
+static Py_ssize_t length(PyObject *self)
+{
+    return (Py_ssize_t)imgstat_transfer_count(((Saved *)self)->object);
+}
+
+static Py_hash_t hash(PyObject *self)
+{
+    PyObject *const bytes = saved_to_bytes(self, NULL);
+    const Py_hash_t made = bytes ? PyObject_Hash(bytes) : -1;
+    Py_XDECREF(bytes);
+    return made;
+}
+
+/* A transfer never changes: its copy is itself. */
+static PyObject *copy(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return Py_NewRef(self);
+}
+
+static PyObject *load(PyObject *type, PyObject *path)
+{
+    return saved_load(type, &kind, path);
+}
+
+/* ---- Arrays ---- */
+
+typedef struct Words {
+    ArrayOptions array;
+    RunOptions run;
+    PyObject *out;
+} Words;
+
+static const Keyword own_keywords[] = {
+    {"alpha", offsetof(Words, array.alpha)},
+    {"out", offsetof(Words, out)},
+    {NULL, 0},
+};
+
+static PyObject *apply(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *x;
+    Words words = {.out = NULL};
+    const KeywordSet sets[] = {
+        {array_keywords, &words.array}, {run_keywords, &words.run}, {own_keywords, &words}};
+    if (!PyArg_ParseTuple(args, "O:apply", &x) ||
+        keywords_read("apply", kwargs, sets, sizeof sets / sizeof sets[0]) < 0)
+        return NULL;
+    const TransformWork work = {.transfer = ((Saved *)self)->object};
+    return transform_array(state_of_type(Py_TYPE(self)), x, words.out, &work, &words.array,
+                           &words.run);
+}
+
+/* ---- The class ---- */
+
+PyDoc_STRVAR(class_doc,
+             "What turns old samples into new ones: a table, a line, a power or knots for each "
+             "channel.\n\n"
+             "Made by Record.transfer, Dataset.transfer, or from what `imgstat normalize "
+             "--save-transfer` wrote.\nIt never changes, so that threads share it; it pickles, "
+             "compares, and is a key of dicts. len(t):\n1, or the number of transfers of a set "
+             "(one for each channel of a stack, or for each depth).");
+PyDoc_STRVAR(from_json_doc, "from_json($type, text, /)\n--\n\n"
+                            "Makes a transfer of the text that to_json returned or a file of "
+                            "save has (str or bytes).");
+PyDoc_STRVAR(to_json_doc, "to_json($self)\n--\n\n"
+                          "Returns the transfer as JSON on one line: docs/transforms.md.");
+PyDoc_STRVAR(
+    apply_doc,
+    "apply($self, x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, out=None, "
+    "device=None,\n      threads=0, stream=None)\n--\n\n"
+    "Maps an array, or each image of a batch, of the type and channels that the transfer "
+    "was made from.\nReturns an array of the same library, shape and device.\n\n"
+    "out: an array that is written to and returned; it may be x where the type stays. "
+    "Other arguments\nare those of imgstat.normalize. Raises ValueError where the type "
+    "or channels do not fit.");
+PyDoc_STRVAR(load_doc, "load($type, path, /)\n--\n\n"
+                       "Loads a transfer from a file.");
+PyDoc_STRVAR(save_doc, "save($self, path, *, replace=False)\n--\n\n"
+                       "Writes the transfer as a file, which may exist if replace is true.");
+
+#define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef methods[] = {
+    {"apply", WITH_WORDS(apply), apply_doc},
+    {"from_json", from_json, METH_O | METH_CLASS, from_json_doc},
+    {"to_json", to_json, METH_NOARGS, to_json_doc},
+    {"load", load, METH_O | METH_CLASS, load_doc},
+    {"save", WITH_WORDS(saved_save), save_doc},
+    {"__copy__", copy, METH_NOARGS, NULL},
+    {"__deepcopy__", copy, METH_O, NULL},
+    {"__reduce__", saved_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef attributes[] = {
+    {"sample", get_sample, NULL, "Type of the samples that it makes: 'u8' ...", NULL},
+    {"bits", get_bits, NULL, "Their significant bits.", NULL},
+    {"parameters", get_parameters, NULL,
+     "A dict of what it was made from: method, black and white, mean and stddev ...", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t)class_doc},
+    {Py_tp_dealloc, saved_dealloc},
+    {Py_tp_repr, repr},
+    {Py_tp_richcompare, saved_compare},
+    {Py_tp_hash, hash},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {Py_sq_length, length},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {.name = "imgstat.Transfer",
+                           .basicsize = sizeof(Saved),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                                    Py_TPFLAGS_IMMUTABLETYPE,
+                           .slots = slots};
+
+int add_transfer(PyObject *module)
+{
+    State *const state = state_of(module);
+    state->transfer_type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    return state->transfer_type ? PyModule_AddObjectRef(module, "Transfer", state->transfer_type)
+                                : -1;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_array.c: maps the images of an array, in place where their layout allows. */
+#include "transform_array.h"
+#include "array_out.h"
+#include "device.h"
+#include "driver.h"
+#include "error.h"
+#include "method.h"
+#include "work.h"
+
+#include <string.h>
+
+/* What is one image for the library. */
+typedef enum Way {
+    WAY_IMAGES, /* an image with its channels; copied where they are not interleaved */
+    WAY_PLANES, /* each channel, where nothing combines them */
+    WAY_STACKS  /* all channels as one, below each other: what one map for all of them is */
+} Way;
+
+/* A call. */
+typedef struct Call {
+    State *state;
+    const TransformWork *work;
+    ArrayImages from, to, reference;
+    ArrayScratch from_scratch, to_scratch, reference_scratch;
+    Way way;
+    const char *device;
+    unsigned threads;
+} Call;
+
+/* ---- The way --------------------------------------------------------------------------------- */
+
+static bool maps_each_channel(const ImgstatMethod *method, const ArrayImages *images)
+{
+    const bool rgb = images->channels == 3;
+    switch (method->channels) {
+    case IMGSTAT_CHANNELS_DEFAULT:
+        return method->transform == IMGSTAT_MATCH ||
+               ((method->transform == IMGSTAT_EQUALIZE || method->transform == IMGSTAT_CLAHE) &&
+                !rgb);
+    case IMGSTAT_EACH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool maps_all_alike(const ImgstatMethod *method)
+{
+    return method->transform != IMGSTAT_CLAHE &&
+           (method->channels == IMGSTAT_JOINT ||
+            (method->channels == IMGSTAT_CHANNELS_DEFAULT && method->transform != IMGSTAT_MATCH &&
+             method->transform != IMGSTAT_EQUALIZE));
+}
+
+static bool planes_adjoin(const ArrayImages *images)
+{
+    return images->height > 0 && images->channel_step == images->height * images->row_step &&
+           (uint64_t)images->height * images->channels <= UINT32_MAX;
+}
+
+static Way way_of(const Call *call)
+{
+    const ArrayImages *const from = &call->from, *const to = &call->to;
+    const ImgstatMethod *const method = call->work->method;
+    const bool matches = call->work->reference != NULL;
+    if (!method || from->alpha >= 0 || from->layout != ARRAY_PLANAR || to->layout != ARRAY_PLANAR ||
+        (matches && call->reference.layout != ARRAY_PLANAR))
+        return WAY_IMAGES;
+    if (maps_each_channel(method, from))
+        return WAY_PLANES;
+    return maps_all_alike(method) && from->mask.n_dims == 0 && planes_adjoin(from) &&
+                   planes_adjoin(to)
+               ? WAY_STACKS
+               : WAY_IMAGES;
+}
+
+static int set_way(Call *call)
+{
+    call->way = way_of(call);
+    if (call->way != WAY_IMAGES || call->from.view.memory != IMGSTAT_CUDA ||
+        (call->from.layout == ARRAY_INTERLEAVED && call->to.layout == ARRAY_INTERLEAVED))
+        return 0;
+    PyErr_SetString(PyExc_ValueError,
+                    "this transform combines the channels of a pixel, which lie apart in GPU "
+                    "memory: make the array contiguous with the channels last, or choose "
+                    "channels=\"each\" or \"joint\"");
+    return -1;
+}
+
+/* ---- The result ------------------------------------------------------------------------------ */
+
+static ImgstatSample output_sample(const Call *call)
+{
+    return call->work->transfer ? imgstat_transfer_output(call->work->transfer, NULL)
+                                : method_output(call->work->method, call->from.view.sample);
+}
+
+/* The first address of an array and the one behind its last. */
+static void extent(const ArrayView *view, uintptr_t *first, uintptr_t *end)
+{
+    *first = view->data;
+    *end = view->data + imgstat_sample_bytes(view->sample);
+    for (int i = 0; i < view->n_dims; i++) {
+        const int64_t span = (view->shape[i] - 1) * view->strides[i];
+        if (view->shape[i] == 0)
+            *end = *first = view->data, i = view->n_dims;
+        else if (span < 0)
+            *first += (uintptr_t)span;
+        else
+            *end += (uintptr_t)span;
+    }
+}
+
+static bool same_place(const ArrayView *a, const ArrayView *b)
+{
+    return a->data == b->data && a->sample == b->sample &&
+           memcmp(a->strides, b->strides, (size_t)a->n_dims * sizeof a->strides[0]) == 0;
+}
+
+/* Arrays in the same memory are one array, or have none in common. */
+static bool overlap(const ArrayView *a, const ArrayView *b)
+{
+    uintptr_t a_first, a_end, b_first, b_end;
+    extent(a, &a_first, &a_end);
+    extent(b, &b_first, &b_end);
+    return a_first < b_end && b_first < a_end && !same_place(a, b);
+}
+
+static int check_out(const Call *call)
+{
+    const ArrayView *const from = &call->from.view, *const to = &call->to.view;
+    const ImgstatSample sample = output_sample(call);
+    if (!array_same_shape(from, to))
+        PyErr_SetString(PyExc_ValueError, "out should have the shape of the array");
+    else if (to->sample != sample)
+        PyErr_Format(PyExc_TypeError, "out is of %s: it should be of %s", sample_dtype(to->sample),
+                     sample_dtype(sample));
+    else if (to->readonly)
+        PyErr_SetString(PyExc_ValueError, "out is read-only");
+    else if (to->memory != from->memory || to->device_id != from->device_id)
+        PyErr_SetString(PyExc_ValueError, "out should be in the same memory as the array");
+    else if (overlap(from, to))
+        PyErr_SetString(PyExc_ValueError,
+                        "out overlaps the array: it should be the same, or memory of its own");
+    else
+        return 0;
+    return -1;
+}
+
+static PyObject *new_result(Call *call, const ArrayOptions *options)
+{
+    (void)options;
+    const ArrayView *const from = &call->from.view;
+    return array_as(array_allocate(call->state, output_sample(call), from->n_dims, from->shape),
+                    from->kind);
+}
+
+/* Opens the result: `out` with a new reference, or a new one. */
+static PyObject *open_result(Call *call, PyObject *out, const ArrayOptions *options)
+{
+    const ArrayOptions same = {.axes = options->axes, .stream = options->stream};
+    PyObject *const result = option_given(out) ? Py_NewRef(out) : new_result(call, options);
+    if (!result)
+        return NULL;
+    if (array_images_open(result, "out", &same, &call->to) == 0 && check_out(call) == 0)
+        return result;
+    Py_DECREF(result);
+    return NULL;
+}
+
+/* ---- Images ---------------------------------------------------------------------------------- */
+
+/* Describes part c of image i. */
+static ImgstatResult describe(const Call *call, const ArrayImages *images, size_t i, uint16_t c,
+                              bool fill, ArrayScratch *scratch, ImagePro *out, ImgstatError *err)
+{
+    if (call->way == WAY_IMAGES)
+        return array_image(images, i, fill, scratch, out, err);
+    const ImgstatResult res = array_plane(images, i, c, scratch, out, err);
+    if (res == IMGSTAT_OK && call->way == WAY_STACKS)
+        out->height *= images->channels;
+    return res;
+}
+
+static ImgstatResult map(const Call *call, ImgstatDevice *device, const ImagePro *from,
+                         const ImagePro *reference, ImagePro *to, ImgstatError *err)
+{
+    if (from->width == 0 || from->height == 0)
+        return IMGSTAT_OK;
+    if (call->work->transfer)
+        return imgstat_transfer_apply(device, call->work->transfer, from, call->from.alpha, to,
+                                      err);
+    return imgstat_image_transform_to(device, call->work->method, from, call->from.alpha, reference,
+                                      to, err);
+}
+
+static ImgstatResult transform_image(Call *call, ImgstatDevice *device, size_t i, ImgstatError *err)
+{
+    const uint16_t parts = call->way == WAY_PLANES ? call->from.channels : 1;
+    const bool matches = call->work->reference != NULL;
+    ImgstatResult res = IMGSTAT_OK;
+    for (uint16_t c = 0; c < parts && res == IMGSTAT_OK; c++) {
+        ImagePro from, to, reference;
+        res = describe(call, &call->from, i, c, true, &call->from_scratch, &from, err);
+        if (res == IMGSTAT_OK)
+            res = describe(call, &call->to, i, c, false, &call->to_scratch, &to, err);
+        if (res == IMGSTAT_OK && matches) /* is the same every time, where it is copied as well */
+            res = describe(call, &call->reference, 0, c, i == 0, &call->reference_scratch,
+                           &reference, err);
+        if (res == IMGSTAT_OK)
+            res = map(call, device, &from, matches ? &reference : NULL, &to, err);
+    }
+    if (res == IMGSTAT_OK)
+        array_image_store(&call->to, i, &call->to_scratch);
+    return res;
+}
+
+/* Maps all images. 0, or -1 with an exception. */
+static int transform_all(Call *call)
+{
+    const ArrayView *const view = &call->from.view;
+    ImgstatDevice *const device = device_take_for(call->state, view, call->device, call->threads);
+    if (!device)
+        return -1;
+    ImgstatError err;
+    ImgstatResult res = IMGSTAT_OK;
+    bool going = true;
+    Work work;
+    work_begin(&work);
+    if (view->memory == IMGSTAT_CUDA)
+        res = driver_wait(view->device_id, view->stream, &err);
+    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK && going; i++) {
+        res = transform_image(call, device, i, &err);
+        going = work_continues(&work);
+    }
+    device_give(call->state, device);
+    work_end(&work);
+    if (res != IMGSTAT_OK)
+        raise_result(call->state, res, &err);
+    return res == IMGSTAT_OK && going ? 0 : -1;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+/* The reference is one image, with the axes of the array but for those of a batch. */
+static int open_reference(Call *call, const ArrayOptions *options)
+{
+    const ArrayView *const view = &call->reference.view;
+    ArrayOptions same = {.axes = options->axes, .stream = options->stream, .bits = options->bits};
+    PyObject *axes = NULL;
+    if (call->from.has_batch && option_given(options->axes)) {
+        char letters[ARRAY_DIMS + 1] = "";
+        const char *const all = PyUnicode_AsUTF8AndSize(options->axes, NULL);
+        for (size_t i = 0, n = 0; all && all[i]; i++)
+            if (strchr("HWC", all[i]))
+                letters[n++] = all[i];
+        same.axes = axes = PyUnicode_FromString(letters);
+        if (!axes)
+            return -1;
+    }
+    const int status =
+        array_images_open(call->work->reference, "the reference", &same, &call->reference);
+    Py_XDECREF(axes);
+    if (status < 0)
+        return -1;
+    if (view->memory == call->from.view.memory && view->device_id == call->from.view.device_id)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "the reference should be in the same memory as the array");
+    return -1;
+}
+
+static void call_end(Call *call)
+{
+    array_scratch_release(&call->from_scratch);
+    array_scratch_release(&call->to_scratch);
+    array_scratch_release(&call->reference_scratch);
+    array_images_close(&call->reference);
+    array_images_close(&call->to);
+    array_images_close(&call->from);
+}
+
+PyObject *transform_array(State *state, PyObject *array, PyObject *out, const TransformWork *work,
+                          const ArrayOptions *options, const RunOptions *run)
+{
+    Call call = {.state = state, .work = work};
+    PyObject *result = NULL;
+    if (run_read(run, &call.device, &call.threads) == 0 &&
+        array_images_open(array, "the array", options, &call.from) == 0 &&
+        (!work->reference || open_reference(&call, options) == 0))
+        result = open_result(&call, out, options);
+    if (result && (set_way(&call) < 0 || transform_all(&call) < 0)) {
+        Py_DECREF(result);
+        result = NULL;
+    }
+    call_end(&call);
+    return result;
+}

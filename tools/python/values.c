@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* values.c: numbers of the library as objects. */
+#include "values.h"
+
+#include <math.h>
+
+#include <math.h>
+
+PyObject *value_object(ImgstatValue value)
+{
+    switch (value.sample) {
+    case IMGSTAT_U8:
+    case IMGSTAT_U16:
+    case IMGSTAT_U32:
+    case IMGSTAT_U64:
+        return PyLong_FromUnsignedLongLong(value.as.u);
+    case IMGSTAT_I8:
+    case IMGSTAT_I16:
+    case IMGSTAT_I32:
+    case IMGSTAT_I64:
+        return PyLong_FromLongLong(value.as.i);
+    default:
+        return isnan(value.as.f) ? Py_NewRef(Py_None) : PyFloat_FromDouble(value.as.f);
+    }
+}
+
+int value_read(PyObject *number, ImgstatValue *out)
+{
+    if (!PyIndex_Check(number)) {
+        *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = PyFloat_AsDouble(number)};
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *const whole = PyNumber_Index(number);
+    if (!whole)
+        return -1;
+    int beyond;
+    *out =
+        (ImgstatValue){.sample = IMGSTAT_I64, .as.i = PyLong_AsLongLongAndOverflow(whole, &beyond)};
+    if (beyond > 0)
+        *out = (ImgstatValue){.sample = IMGSTAT_U64, .as.u = PyLong_AsUnsignedLongLong(whole)};
+    if (beyond < 0 || PyErr_Occurred()) {
+        *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = NAN};
+        PyErr_Clear();
+    }
+    Py_DECREF(whole);
+    return 0;
+}
+
+PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
+                       void *context)
+{
+    if (channels == 1)
+        return make(context, 0);
+    PyObject *const tuple = PyTuple_New(channels);
+    for (uint16_t c = 0; tuple && c < channels; c++) {
+        PyObject *const item = make(context, c);
+        if (!item || PyTuple_SetItem(tuple, c, item) < 0) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
+    }
+    return tuple;
+}

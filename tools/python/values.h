@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* values.h: numbers of the library as objects. */
+#ifndef IMGSTAT_PYTHON_VALUES_H
+#define IMGSTAT_PYTHON_VALUES_H
+
+#include "module.h"
+
+/* An int or a float; None for an undefined value, which is not a number. */
+PyObject *value_object(ImgstatValue value);
+
+/* Reads an int or a float. An int that no sample type holds becomes what is not a number. 0, or -1
+ * with an exception. */
+int value_read(PyObject *number, ImgstatValue *out);
+
+/* Makes a tuple of an object for each channel, or of one channel that object alone. */
+PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
+                       void *context);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* work.c: releases the interpreter's lock, and takes it now and then to look for signals. */
+#include "work.h"
+
+#include <time.h>
+
+/* Seconds between two looks. A look waits for the lock, which another thread may have for 5 ms. */
+static const double between_looks = 0.1;
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void work_begin(Work *work)
+{
+    work->looked = now();
+    work->thread = PyEval_SaveThread();
+}
+
+bool work_continues(Work *work)
+{
+    const double time = now();
+    if (time - work->looked < between_looks)
+        return true;
+    work->looked = time;
+    PyEval_RestoreThread(work->thread);
+    const int status = PyErr_CheckSignals();
+    work->thread = PyEval_SaveThread();
+    return status == 0;
+}
+
+void work_end(Work *work)
+{
+    PyEval_RestoreThread(work->thread);
+}
