@@ -56,9 +56,11 @@ do_build() {
     architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
     generator=
     command -v ninja >/dev/null && generator='-G Ninja'
+    python=OFF
+    python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && python=ON
     # shellcheck disable=SC2086 # a list of options
     step configure cmake -S . -B "$build" $generator -DCMAKE_BUILD_TYPE=Release -DIMGSTAT_CUDA=ON -DIMGSTAT_TESTS=ON \
-        -DIMGSTAT_BENCH=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DCMAKE_CUDA_ARCHITECTURES="${architecture:-90}" &&
+        -DIMGSTAT_PYTHON=$python -DIMGSTAT_BENCH=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DCMAKE_CUDA_ARCHITECTURES="${architecture:-90}" &&
         step build cmake --build "$build" --parallel "$jobs"
 }
 

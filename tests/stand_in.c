@@ -225,6 +225,22 @@ static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const Im
     return cpu_device_ops.clahe_apply(device, page, &image, &mapped, err);
 }
 
+static ImgstatResult measure_async(Device *device, void *stream, const ImagePro *image,
+                                   const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    IMGSTAT_TRY(work(device, err));
+    const ImagePro host = on_host(image);
+    return cpu_device_ops.measure_async(device, stream, &host, record, scratch, err);
+}
+
+static ImgstatResult transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
+                                     ImagePro *to, ImgstatError *err)
+{
+    const ImagePro image = on_host(from);
+    ImagePro mapped = on_host(to);
+    return cpu_device_ops.transform_async(transform, stream, &image, &mapped, err);
+}
+
 /* ---- Decoding ---- */
 
 static int paeth(int a, int b, int c)
@@ -329,6 +345,8 @@ static void fill_table(void)
     ops.apply = apply;
     ops.clahe_read = clahe_read;
     ops.clahe_apply = clahe_apply;
+    ops.measure_async = measure_async;
+    ops.transform_async = transform_async;
     ops.decode_async = decode_async;
 }
 

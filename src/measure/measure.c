@@ -49,6 +49,15 @@ static FurtherReads reads_of(Device *device,
         .read = read, .context = context, .threads = device->threads, .cache = device->cache};
 }
 
+ImgstatResult measure_finish_image(Device *device, const ImagePro *image, const ImgstatMeasure *how,
+                                   Record *record, ImgstatRecord **out, ImgstatError *err)
+{
+    PageReader reader;
+    page_reader_of_image(device, image, &reader);
+    return result_of_image(record, image->bits, how, reads_of(device, read_further, &reader), out,
+                           err);
+}
+
 ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image,
                                     const ImgstatMeasure *how, ImgstatRecord **out,
                                     ImgstatError *err)

@@ -18,6 +18,11 @@ ImgstatResult measure_pages(Device *device, ImgstatFile *file, const uint32_t *p
 /* Returns the parts of the record that the first read of a page of narrow samples fills. */
 unsigned measure_parts(const ImgstatMeasure *how);
 
+/* Computes the statistics of an image in memory, all of which was counted. record: finalized; taken
+ * over in any case. */
+ImgstatResult measure_finish_image(Device *device, const ImagePro *image, const ImgstatMeasure *how,
+                                   Record *record, ImgstatRecord **out, ImgstatError *err);
+
 /* Reads the region of a page again. memory: kept from page to page; band_memory_release releases
  * it.
  */

@@ -305,6 +305,24 @@ def test_nothing_leaks(is_small):
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 4096  # KiB; a lost record is 2
 
 
+def test_files(testdata):
+    path = testdata / "good-gray8.png"
+    if not path.exists():
+        path = sorted(testdata.glob("good-*.png"))[0]
+    expected = imgstat.open(path).stats(percentiles=[3])
+    for source in (path, str(path), path.read_bytes(), open(path, "rb")):
+        s = imgstat.stats(source, percentiles=[3])
+        assert (s.count, s.mean, s.percentiles) == (expected.count, expected.mean, expected.percentiles)
+        assert imgstat.percentile(source, 3) == imgstat.stats(source, percentiles=[3]).percentiles[3] or s.channels > 1
+        assert repr(imgstat.histogram(source, 7)) == repr(imgstat.stats(source, bins=7).histogram)
+    source.close()
+    with pytest.raises(imgstat.Error):
+        imgstat.stats("no such file.png")
+    with pytest.raises(TypeError):
+        imgstat.stats(path, axes="HW")
+    assert imgstat.stats(path, nodata=0) is not None
+
+
 def test_repr():
     assert repr(imgstat.stats(np.array([[1, 3]], "u1"))) == "imgstat.Stats(count=2, min=1, max=3, mean=2.0, std=1.0)"
     assert repr(imgstat.histogram(np.array([[1, 3]], "u1"))).startswith("imgstat.Histogram(bins=256")

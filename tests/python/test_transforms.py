@@ -345,3 +345,24 @@ def test_anything():
         if dtype.itemsize <= 2:
             assert (imgstat.equalize(x) == (x if low == high else equalized(x))).all()
     compare()
+
+
+def test_chains():
+    x = picture("u1", (20, 30, 3))
+    chain = imgstat.Chain("percentile", example=x, clip=(1, 2), channels="each")
+    for y in (x, x[:10], x[:5, :9]):
+        assert (chain(y) == imgstat.normalize(y, clip=(1, 2), channels="each")).all()
+    out = np.empty_like(x)
+    assert chain(x, out=out) is out and (out == chain(x)).all()
+    chain = imgstat.Chain("equalize", x, nodata=5, alpha=2, axes="HWC", channels="joint")
+    assert (chain(x) == imgstat.equalize(x, nodata=5, alpha=2, channels="joint")).all()
+    planar = np.ascontiguousarray(x.transpose(2, 0, 1))
+    chain = imgstat.Chain("equalize", planar, axes="CHW", channels="each")
+    assert (chain(planar) == imgstat.equalize(planar, axes="CHW", channels="each")).all()
+    for words, error in (({"method": 3}, TypeError), ({}, TypeError), ({"example": 3}, TypeError), ({"example": x, "gamma": 2}, ValueError)):
+        with pytest.raises(error):
+            imgstat.Chain("equalize", **words)
+    with pytest.raises(imgstat.Error):
+        imgstat.Chain("clahe", example=x)
+    with pytest.raises((ValueError, imgstat.Error)):
+        chain(x.astype("u2"))

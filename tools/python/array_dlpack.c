@@ -19,16 +19,6 @@ static int torch_stream(int32_t device_id, void **out)
     return status;
 }
 
-static int cupy_stream(void **out)
-{
-    PyObject *const cuda = PyImport_ImportModule("cupy.cuda");
-    PyObject *const stream = cuda ? PyObject_CallMethod(cuda, "get_current_stream", NULL) : NULL;
-    const int status = stream ? array_stream(stream, legacy_stream, out) : -1;
-    Py_XDECREF(stream);
-    Py_XDECREF(cuda);
-    return status;
-}
-
 static int read_device(PyObject *array, const char *what, DLDevice *out)
 {
     PyObject *const device = PyObject_CallMethod(array, "__dlpack_device__", NULL);
@@ -71,8 +61,6 @@ static int set_device(PyObject *array, const char *what, PyObject *stream, Array
         return 0;
     if (view->kind == ARRAY_TORCH)
         return torch_stream(device.id, &view->stream);
-    if (view->kind == ARRAY_CUPY)
-        return cupy_stream(&view->stream);
     view->stream = legacy_stream;
     return 0;
 }

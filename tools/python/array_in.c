@@ -152,12 +152,22 @@ static bool bytes_in_rows(const ArrayImages *images, int64_t row_step, int64_t p
            rows_fit(images->height, row_step, images->width);
 }
 
-static int open_mask(ArrayImages *images, const ArrayOptions *options)
+/* The mask of an array, in the order of the array's stream. */
+static int view_mask(State *state, const ArrayImages *images, PyObject *mask, ArrayView *out)
+{
+    PyObject *const stream =
+        images->view.memory == IMGSTAT_CUDA ? PyLong_FromVoidPtr(images->view.stream) : NULL;
+    const int status = PyErr_Occurred() ? -1 : array_view_open(state, mask, "mask", stream, out);
+    Py_XDECREF(stream);
+    return status;
+}
+
+static int open_mask(State *state, ArrayImages *images, const ArrayOptions *options)
 {
     ArrayView *const mask = &images->mask;
     if (!option_given(options->mask))
         return 0;
-    if (array_view_open(options->mask, "mask", options->stream, mask) < 0)
+    if (view_mask(state, images, options->mask, mask) < 0)
         return -1;
     const bool batch = images->has_batch && mask->n_dims == 3;
     const int first = batch ? 1 : 0;
@@ -208,7 +218,7 @@ static int read_small(PyObject *option, const char *name, long least, long most,
     return 0;
 }
 
-static int read_options(ArrayImages *images, const ArrayOptions *options)
+static int read_options(State *state, ArrayImages *images, const ArrayOptions *options)
 {
     const long width = 8 * (long)imgstat_sample_bytes(images->view.sample);
     const long last = images->channels - 1L;
@@ -220,17 +230,17 @@ static int read_options(ArrayImages *images, const ArrayOptions *options)
     images->bits = (uint8_t)bits;
     /* -1 is the last channel, as indices of Python are. */
     images->alpha = (int16_t)(option_given(options->alpha) && alpha < 0 ? alpha + last + 1 : alpha);
-    return read_nodata(images, options->nodata) < 0 ? -1 : open_mask(images, options);
+    return read_nodata(images, options->nodata) < 0 ? -1 : open_mask(state, images, options);
 }
 
 /* ---- Images ---------------------------------------------------------------------------------- */
 
-int array_images_open(PyObject *array, const char *what, const ArrayOptions *options,
+int array_images_open(State *state, PyObject *array, const char *what, const ArrayOptions *options,
                       ArrayImages *out)
 {
     Axes axes;
     *out = (ArrayImages){.n = 0};
-    if (array_view_open(array, what, options->stream, &out->view) < 0)
+    if (array_view_open(state, array, what, options->stream, &out->view) < 0)
         return -1;
     if (out->view.boolean)
         PyErr_Format(PyExc_TypeError,
@@ -238,7 +248,7 @@ int array_images_open(PyObject *array, const char *what, const ArrayOptions *opt
                      what);
     else if (read_axes(&out->view, what, options->axes, &axes) == 0 &&
              set_sizes(out, what, &axes) == 0 && check_layout(out, what) == 0 &&
-             read_options(out, options) == 0)
+             read_options(state, out, options) == 0)
         return 0;
     array_images_close(out);
     return -1;
@@ -349,6 +359,13 @@ ImgstatResult array_plane(const ArrayImages *images, size_t i, uint16_t channel,
     const SamplePlaces from = places_of(images, i);
     return describe(images, i, from.first + channel * images->channel_step, pitch_of(images), 1,
                     scratch, out, err);
+}
+
+bool array_in_place(const ArrayImages *images, bool planes)
+{
+    return images->layout == (planes ? ARRAY_PLANAR : ARRAY_INTERLEAVED) &&
+           (images->mask.n_dims == 0 ||
+            bytes_in_rows(images, images->mask_row_step, images->mask_pixel_step));
 }
 
 void array_image_store(const ArrayImages *images, size_t i, const ArrayScratch *scratch)

@@ -49,7 +49,7 @@ typedef struct ArrayScratch {
 } ArrayScratch;
 
 /* Opens an array. what: its name in messages. 0, or -1 with an exception. */
-int array_images_open(PyObject *array, const char *what, const ArrayOptions *options,
+int array_images_open(State *state, PyObject *array, const char *what, const ArrayOptions *options,
                       ArrayImages *out);
 void array_images_close(ArrayImages *images);
 
@@ -59,7 +59,10 @@ void array_images_close(ArrayImages *images);
 ImgstatResult array_image(const ArrayImages *images, size_t i, bool fill, ArrayScratch *scratch,
                           ImagePro *out, ImgstatError *err);
 
-/* The same of one channel of an image that is not scattered. */
+/* Whether array_image, or with `planes` array_plane, needs no scratch memory. */
+bool array_in_place(const ArrayImages *images, bool planes);
+
+/* Describes one channel, of an image that is not scattered. */
 ImgstatResult array_plane(const ArrayImages *images, size_t i, uint16_t channel,
                           ArrayScratch *scratch, ImagePro *out, ImgstatError *err);
 

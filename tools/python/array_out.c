@@ -20,10 +20,15 @@ const ArrayParts *array_parts(PyObject *array)
     return &((Array *)array)->parts;
 }
 
+void array_set_shared(PyObject *array)
+{
+    ((Array *)array)->parts.shared = true;
+}
+
 static void parts_release(const ArrayParts *parts)
 {
     if (parts->release)
-        parts->release(parts->context, parts->stream);
+        parts->release(parts);
     Py_XDECREF(parts->owner);
 }
 
@@ -42,35 +47,64 @@ PyObject *array_create(State *state, const ArrayParts *parts)
     return (PyObject *)array;
 }
 
-static void release_host(void *context, void *stream)
+static void release_host(const ArrayParts *parts)
 {
-    (void)stream;
-    free(context);
+    free(parts->context);
+}
+
+static void release_cuda(const ArrayParts *parts)
+{
+    driver_free(parts->device_id, parts->data, parts->stream, parts->shared);
+}
+
+/* Sets the shape in C order. Returns the number of bytes; -1: too many, with an exception. */
+static int64_t set_shape(ArrayParts *parts, const int64_t *shape)
+{
+    int64_t bytes = (int64_t)imgstat_sample_bytes(parts->sample);
+    for (int i = parts->n_dims - 1; i >= 0; i--) {
+        parts->shape[i] = shape[i];
+        parts->strides[i] = bytes;
+        if (__builtin_mul_overflow(bytes, shape[i], &bytes) || bytes > INT64_MAX - ALIGNMENT) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return bytes;
 }
 
 PyObject *array_allocate(State *state, ImgstatSample sample, int n_dims, const int64_t *shape)
 {
-    ArrayParts parts = {.memory = IMGSTAT_HOST, .sample = sample, .n_dims = n_dims};
-    int64_t bytes = (int64_t)imgstat_sample_bytes(sample);
-    for (int i = n_dims - 1; i >= 0; i--) {
-        parts.shape[i] = shape[i];
-        parts.strides[i] = bytes;
-        if (__builtin_mul_overflow(bytes, shape[i], &bytes))
-            return PyErr_NoMemory();
-    }
-    if (bytes > INT64_MAX - ALIGNMENT)
-        return PyErr_NoMemory();
-    parts.release = release_host;
+    ArrayParts parts = {
+        .memory = IMGSTAT_HOST, .sample = sample, .n_dims = n_dims, .release = release_host};
+    const int64_t bytes = set_shape(&parts, shape);
+    if (bytes < 0)
+        return NULL;
     parts.context = aligned_alloc(ALIGNMENT, ((size_t)bytes / ALIGNMENT + 1) * ALIGNMENT);
     parts.data = (uintptr_t)parts.context;
     return parts.context ? array_create(state, &parts) : PyErr_NoMemory();
 }
 
-static void release_image(void *context, void *stream)
+PyObject *array_allocate_cuda(State *state, ImgstatSample sample, int n_dims, const int64_t *shape,
+                              int32_t device_id, void *stream)
 {
-    (void)stream;
-    imgstat_image_release(context);
-    free(context);
+    ArrayParts parts = {.memory = IMGSTAT_CUDA,
+                        .device_id = device_id,
+                        .sample = sample,
+                        .n_dims = n_dims,
+                        .stream = stream,
+                        .release = release_cuda};
+    ImgstatError err;
+    const int64_t bytes = set_shape(&parts, shape);
+    if (bytes < 0)
+        return NULL;
+    const ImgstatResult res = driver_allocate(device_id, (size_t)bytes, stream, &parts.data, &err);
+    return res == IMGSTAT_OK ? array_create(state, &parts) : raise_result(state, res, &err);
+}
+
+static void release_image(const ArrayParts *parts)
+{
+    imgstat_image_release(parts->context);
+    free(parts->context);
 }
 
 PyObject *array_of_image(State *state, ImagePro *image, bool has_channels)
@@ -203,11 +237,12 @@ static PyObject *get_nbytes(PyObject *self, void *closure)
 static PyObject *get_cuda_interface(PyObject *self, void *closure)
 {
     (void)closure;
-    const ArrayParts *const parts = array_parts(self);
+    ArrayParts *const parts = &((Array *)self)->parts;
     if (parts->memory != IMGSTAT_CUDA) {
         PyErr_SetString(PyExc_AttributeError, "the array is in host memory");
         return NULL;
     }
+    parts->shared = true;
     const char *const format = sample_format(parts->sample);
     const char kind = strchr("BHIQ", *format) ? 'u' : strchr("bhiq", *format) ? 'i' : 'f';
     const int bytes = (int)imgstat_sample_bytes(parts->sample);
@@ -270,7 +305,7 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused)
 }
 
 /* Lets the stream of a consumer wait for the samples. */
-static int hand_over(State *state, const ArrayParts *parts, PyObject *stream)
+static int hand_over(State *state, ArrayParts *parts, PyObject *stream)
 {
     void *consumer;
     ImgstatError err;
@@ -280,10 +315,13 @@ static int hand_over(State *state, const ArrayParts *parts, PyObject *stream)
         PyErr_SetString(PyExc_ValueError, "stream should be None for an array in host memory");
         return -1;
     }
-    if (PyLong_Check(stream) && PyLong_AsLong(stream) == -1)
-        return PyErr_Occurred() ? -1 : 0; /* the consumer sees to it */
+    if (PyLong_Check(stream) && PyLong_AsLong(stream) == -1) { /* the consumer sees to it */
+        parts->shared = true;
+        return PyErr_Occurred() ? -1 : 0;
+    }
     if (array_stream(stream, (void *)1, &consumer) < 0)
         return -1;
+    parts->shared = parts->shared || consumer != parts->stream;
     const ImgstatResult res = driver_order(parts->device_id, parts->stream, consumer, &err);
     if (res == IMGSTAT_OK)
         return 0;
@@ -295,7 +333,7 @@ static PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *words[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-    const ArrayParts *const parts = array_parts(self);
+    ArrayParts *const parts = &((Array *)self)->parts;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", words, &stream, &version,
                                      &device, &copy))
         return NULL;

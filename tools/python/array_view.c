@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* array_view.c: views arrays by the buffer protocol and by the array interfaces of numpy and CUDA.
  */
-#include "array_view.h"
+#include "array_out.h"
+#include "driver.h"
+#include "error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,31 +230,51 @@ static PyObject *attribute(PyObject *object, const char *name)
     return found;
 }
 
-/* Only the driver knows which GPU an address of the CUDA array interface is on; its makers use the
- * first one unless they say so by a `device` attribute. */
-static int32_t cuda_device_of(PyObject *array)
+/* Chooses the stream, which waits for the one in whose order the elements are there. */
+static int set_stream(State *state, void *own, PyObject *stream, ArrayView *view)
 {
-    PyObject *const device = attribute(array, "device");
-    PyObject *const id = device ? attribute(device, "id") : NULL;
-    const long number = id && PyLong_Check(id) ? PyLong_AsLong(id) : 0;
-    Py_XDECREF(id);
-    Py_XDECREF(device);
-    PyErr_Clear();
-    return number >= 0 && number < INT32_MAX ? (int32_t)number : 0;
+    ImgstatError err;
+    if (array_stream(stream, own, &view->stream) < 0)
+        return -1;
+    const ImgstatResult res = driver_order(view->device_id, own, view->stream, &err);
+    if (res == IMGSTAT_OK)
+        return 0;
+    raise_result(state, res, &err);
+    return -1;
 }
 
-static int view_cuda(PyObject *array, const char *what, PyObject *interface, PyObject *stream,
-                     ArrayView *view)
+static int view_cuda(State *state, PyObject *array, const char *what, PyObject *interface,
+                     PyObject *stream, ArrayView *view)
 {
+    void *own, *otherwise;
     view->memory = IMGSTAT_CUDA;
-    if (view_interface(array, what, interface, view) < 0)
+    /* Without a stream of its own, an array is there for every stream. */
+    if (view_interface(array, what, interface, view) < 0 ||
+        array_stream(stream, legacy_stream, &otherwise) < 0 ||
+        array_stream(PyDict_GetItemString(interface, "stream"), otherwise, &own) < 0)
         return -1;
-    view->device_id = cuda_device_of(array);
-    PyObject *const own = PyDict_GetItemString(interface, "stream");
-    void *otherwise;
-    if (array_stream(own, legacy_stream, &otherwise) < 0)
+    view->device_id = driver_device_of(view->data);
+    return set_stream(state, own, stream, view);
+}
+
+/* An imgstat.Array in GPU memory. */
+static int view_own(State *state, PyObject *array, PyObject *stream, ArrayView *view)
+{
+    const ArrayParts *const parts = array_parts(array);
+    view->memory = parts->memory;
+    view->device_id = parts->device_id;
+    view->data = parts->data;
+    view->sample = parts->sample;
+    view->readonly = parts->readonly;
+    view->n_dims = parts->n_dims;
+    memcpy(view->shape, parts->shape, sizeof view->shape);
+    memcpy(view->strides, parts->strides, sizeof view->strides);
+    view->owner = Py_NewRef(array);
+    if (set_stream(state, parts->stream, stream, view) < 0)
         return -1;
-    return array_stream(stream, otherwise, &view->stream);
+    if (view->stream != parts->stream)
+        array_set_shared(array);
+    return 0;
 }
 
 /* ---- Any array ------------------------------------------------------------------------------- */
@@ -327,20 +349,24 @@ static int refuse_masked(PyObject *array, const char *what, ArrayKind kind)
     return -1;
 }
 
-static int view_any(PyObject *array, const char *what, PyObject *stream, ArrayView *view)
+static int view_any(State *state, PyObject *array, const char *what, PyObject *stream,
+                    ArrayView *view)
 {
-    /* These have buffers of what is in host memory alone. */
-    const bool dlpack = view->kind >= ARRAY_TORCH;
+    /* These have buffers, or interfaces, of what is in host memory alone. */
+    const bool dlpack = view->kind == ARRAY_TORCH || view->kind == ARRAY_JAX;
+    if (Py_IS_TYPE(array, (PyTypeObject *)state->array_type) &&
+        array_parts(array)->memory == IMGSTAT_CUDA)
+        return view_own(state, array, stream, view);
     if (!dlpack && PyObject_CheckBuffer(array))
         return refuse_masked(array, what, view->kind) < 0 ? -1 : view_buffer(array, what, view);
-    if (PyObject_HasAttrString(array, "__dlpack__"))
-        return array_view_dlpack(array, what, stream, view);
-    PyObject *interface = attribute(array, "__cuda_array_interface__");
+    PyObject *interface = dlpack ? NULL : attribute(array, "__cuda_array_interface__");
     if (interface) {
-        const int status = view_cuda(array, what, interface, stream, view);
+        const int status = view_cuda(state, array, what, interface, stream, view);
         Py_DECREF(interface);
         return status;
     }
+    if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__dlpack__"))
+        return array_view_dlpack(array, what, stream, view);
     if (!PyErr_Occurred())
         interface = attribute(array, "__array_interface__");
     if (interface) {
@@ -357,10 +383,11 @@ static int view_any(PyObject *array, const char *what, PyObject *stream, ArrayVi
     return -1;
 }
 
-int array_view_open(PyObject *array, const char *what, PyObject *stream, ArrayView *out)
+int array_view_open(State *state, PyObject *array, const char *what, PyObject *stream,
+                    ArrayView *out)
 {
     *out = (ArrayView){.kind = kind_of(array)};
-    if (view_any(array, what, stream, out) == 0)
+    if (view_any(state, array, what, stream, out) == 0)
         return 0;
     array_view_close(out);
     return -1;

@@ -31,9 +31,11 @@ typedef struct ArrayView {
 } ArrayView;
 
 /* Views an array by the buffer protocol, DLPack, or one of the two array interfaces. what: begins
- * messages, such as "mask". stream: NULL, or the caller's for CUDA memory; else the array's own or
- * its library's current one. Nothing is copied. 0, or -1 with an exception. */
-int array_view_open(PyObject *array, const char *what, PyObject *stream, ArrayView *out);
+ * messages, such as "mask". stream: NULL, or the caller's for CUDA memory, which then waits for the
+ * array's; else that is the array's own or its library's current one. Nothing is copied. 0, or -1
+ * with an exception. */
+int array_view_open(State *state, PyObject *array, const char *what, PyObject *stream,
+                    ArrayView *out);
 void array_view_close(ArrayView *view);
 
 /* By DLPack: as array_view_open of an object that has it, of view->kind. */

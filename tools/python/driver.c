@@ -7,7 +7,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { CU_OUT_OF_MEMORY = 2, CU_EVENT_DISABLE_TIMING = 2, DEVICES = 64 };
+enum {
+    CU_OUT_OF_MEMORY = 2,
+    CU_EVENT_DISABLE_TIMING = 2,
+    CU_POINTER_DEVICE_ORDINAL = 9,
+    DEVICES = 64
+};
 
 /* Functions of the driver; all return 0 for success. */
 static struct Driver {
@@ -18,11 +23,14 @@ static struct Driver {
     int (*context_pop)(void **context);
     int (*allocate)(uintptr_t *address, size_t bytes, void *stream);
     int (*free)(uintptr_t address, void *stream);
+    int (*free_after_all)(uintptr_t address);
     int (*event_create)(void **event, unsigned flags);
     int (*event_record)(void *event, void *stream);
     int (*event_destroy)(void *event);
     int (*stream_wait)(void *stream, void *event, unsigned flags);
     int (*stream_synchronize)(void *stream);
+    int (*stream_captures)(void *stream, int *status);
+    int (*pointer_attribute)(void *out, int attribute, uintptr_t address);
     int (*error_text)(int error, const char **text);
 } driver;
 
@@ -47,11 +55,14 @@ static void load(void)
         {"cuCtxPopCurrent_v2", &driver.context_pop},
         {"cuMemAllocAsync", &driver.allocate},
         {"cuMemFreeAsync", &driver.free},
+        {"cuMemFree_v2", &driver.free_after_all},
         {"cuEventCreate", &driver.event_create},
         {"cuEventRecord", &driver.event_record},
         {"cuEventDestroy_v2", &driver.event_destroy},
         {"cuStreamWaitEvent", &driver.stream_wait},
         {"cuStreamSynchronize", &driver.stream_synchronize},
+        {"cuStreamIsCapturing", &driver.stream_captures},
+        {"cuPointerGetAttribute", &driver.pointer_attribute},
         {"cuGetErrorString", &driver.error_text},
     };
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -109,6 +120,15 @@ static ImgstatResult report(int32_t device_id, const char *what, int status, Img
     return err->code;
 }
 
+int32_t driver_device_of(uintptr_t address)
+{
+    int number = 0;
+    if (pthread_once(&loaded, load) != 0 || !driver_there || !address ||
+        driver.pointer_attribute(&number, CU_POINTER_DEVICE_ORDINAL, address) != 0)
+        return 0;
+    return number;
+}
+
 ImgstatResult driver_allocate(int32_t device_id, size_t bytes, void *stream, uintptr_t *out,
                               ImgstatError *err)
 {
@@ -120,11 +140,52 @@ ImgstatResult driver_allocate(int32_t device_id, size_t bytes, void *stream, uin
     return report(device_id, "allocating the result", status, err);
 }
 
-void driver_free(int32_t device_id, uintptr_t address, void *stream)
+void driver_free(int32_t device_id, uintptr_t address, void *stream, bool waits)
 {
     if (enter(device_id) != 0)
         return;
-    (void)driver.free(address, stream);
+    (void)(waits ? driver.free_after_all(address) : driver.free(address, stream));
+    leave();
+}
+
+bool driver_records(int32_t device_id, void *stream)
+{
+    int status = 0; /* CU_STREAM_CAPTURE_STATUS_NONE */
+    if (enter(device_id) != 0)
+        return false;
+    const bool known = driver.stream_captures(stream, &status) == 0;
+    leave();
+    return known && status != 0;
+}
+
+ImgstatResult driver_mark(int32_t device_id, void *stream, void **event, ImgstatError *err)
+{
+    int status = enter(device_id);
+    if (status != 0)
+        return report(device_id, "ordering two streams", status, err);
+    if (!*event)
+        status = driver.event_create(event, CU_EVENT_DISABLE_TIMING);
+    if (status == 0)
+        status = driver.event_record(*event, stream);
+    leave();
+    return report(device_id, "ordering two streams", status, err);
+}
+
+ImgstatResult driver_follow(int32_t device_id, void *event, void *stream, ImgstatError *err)
+{
+    int status = enter(device_id);
+    if (status == 0) {
+        status = driver.stream_wait(stream, event, 0);
+        leave();
+    }
+    return report(device_id, "ordering two streams", status, err);
+}
+
+void driver_forget(int32_t device_id, void *event)
+{
+    if (!event || enter(device_id) != 0)
+        return;
+    (void)driver.event_destroy(event); /* once it is done */
     leave();
 }
 
@@ -133,18 +194,11 @@ ImgstatResult driver_order(int32_t device_id, void *earlier, void *later, Imgsta
     void *event = NULL;
     if (earlier == later)
         return IMGSTAT_OK;
-    int status = enter(device_id);
-    if (status != 0)
-        return report(device_id, "ordering two streams", status, err);
-    status = driver.event_create(&event, CU_EVENT_DISABLE_TIMING);
-    if (status == 0)
-        status = driver.event_record(event, earlier);
-    if (status == 0)
-        status = driver.stream_wait(later, event, 0);
-    if (event)
-        (void)driver.event_destroy(event); /* once it is done */
-    leave();
-    return report(device_id, "ordering two streams", status, err);
+    ImgstatResult res = driver_mark(device_id, earlier, &event, err);
+    if (res == IMGSTAT_OK)
+        res = driver_follow(device_id, event, later, err);
+    driver_forget(device_id, event);
+    return res;
 }
 
 ImgstatResult driver_wait(int32_t device_id, void *stream, ImgstatError *err)

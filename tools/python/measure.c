@@ -12,6 +12,8 @@ PyDoc_STRVAR(
     "x: integers of 8 to 64 bits or floats of 16, 32 or 64, of any library: (H, W), (H, W, "
     "C) with C <= 4,\n  or what axes says, a letter for each axis: 'CHW', 'NHWC' ... "
     "Arrays on a GPU are measured there.\n"
+    "  Or a path, the bytes of a file, or a file object: all images of the file as one, with the "
+    "options of File.stats.\n"
     "percentiles: numbers from 0 to 100; method 'linear' (numpy's) or 'nearest'. Exact for "
     "every type.\n"
     "bins, range: of the histogram. By default one bin a value up to 16 bits; none for "
@@ -32,11 +34,44 @@ typedef struct Words {
     RunOptions run;
 } Words;
 
+/* Whether an argument is a path, the bytes of a file, or a file object. */
+static bool names_file(PyObject *x)
+{
+    return PyUnicode_Check(x) || PyBytes_Check(x) || PyObject_HasAttrString(x, "__fspath__") ||
+           (!PyObject_CheckBuffer(x) && PyObject_HasAttrString(x, "read") &&
+            PyObject_HasAttrString(x, "seek"));
+}
+
+/* Measures all images of a file as one. measure: what came by position. */
+static PyObject *measured_file(PyObject *x, const MeasureOptions *measure, PyObject *kwargs)
+{
+    PyObject *const all = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
+    PyObject *const files = all ? PyImport_ImportModule("imgstat.files") : NULL;
+    PyObject *const function = files ? PyObject_GetAttrString(files, "_stats") : NULL;
+    PyObject *const args = function ? PyTuple_Pack(1, x) : NULL;
+    PyObject *result = NULL;
+    int status = args ? 0 : -1;
+    for (const Keyword *k = measure_keywords; k->name && status == 0; k++) {
+        PyObject *const value = *(PyObject *const *)((const char *)measure + k->offset);
+        if (value)
+            status = PyDict_SetItemString(all, k->name, value);
+    }
+    if (status == 0)
+        result = PyObject_Call(function, args, all);
+    Py_XDECREF(args);
+    Py_XDECREF(function);
+    Py_XDECREF(files);
+    Py_XDECREF(all);
+    return result;
+}
+
 /* Measures by keyword arguments of `words`, beside those that came by position. NULL: an exception.
  */
 static PyObject *measured(PyObject *module, const char *function, PyObject *x, Words *words,
                           PyObject *kwargs)
 {
+    if (names_file(x))
+        return measured_file(x, &words->measure, kwargs);
     const KeywordSet sets[] = {{measure_keywords, &words->measure},
                                {array_keywords, &words->array},
                                {run_keywords, &words->run}};

@@ -29,6 +29,11 @@ PyObject *percentile_answer(PyObject *values, PyObject *asked);
  * how: what was computed; it is copied. NULL: an exception. */
 PyObject *stats_of_record(State *state, ImgstatRecord *record, const ImgstatMeasure *how);
 
+/* The same of a record that an object has, which nothing changes any more: it stays the object's.
+ */
+PyObject *stats_of_owned(State *state, ImgstatRecord *record, PyObject *owner,
+                         const ImgstatMeasure *how);
+
 /* The same of records of one channel each, which are the channels. The list is copied. */
 PyObject *stats_of_planes(State *state, ImgstatRecord **records, uint16_t n,
                           const ImgstatMeasure *how);

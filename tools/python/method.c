@@ -217,7 +217,8 @@ static int only_for(PyObject *option, const char *name, bool fits, ImgstatTransf
 int method_read(const MethodOptions *options, ImgstatTransform transform, ImgstatMethod *out)
 {
     unsigned channel = 0, like = 0, depth = 0;
-    *out = (ImgstatMethod){.transform = transform};
+    memset(out, 0, sizeof *out); /* so that equal methods are equal bytes */
+    out->transform = transform;
     const bool clahe = transform == IMGSTAT_CLAHE, meanstd = transform == IMGSTAT_MEANSTD;
     if (only_for(options->clip, "clip", transform == IMGSTAT_PERCENTILE, transform) < 0 ||
         only_for(options->in_range, "in_range", transform == IMGSTAT_STRETCH, transform) < 0 ||

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c: defines the extension; its parts add what they have. */
 #include "module.h"
+#include "chains.h"
 #include "device.h"
 
 static int (*const adders[])(PyObject *module) = {
-    add_error,  add_array,    add_histogram, add_stats, add_measure, add_transform,
-    add_record, add_transfer, add_file,      add_save,  add_run,
+    add_error,    add_array, add_histogram, add_stats,   add_measure, add_transform, add_record,
+    add_transfer, add_file,  add_save,      add_dataset, add_chain,   add_run,
 };
 
 State *state_of(PyObject *module)
@@ -44,6 +45,7 @@ static int clear(PyObject *module)
 
 static void release(void *module)
 {
+    chains_free(state_of(module));
     devices_free(state_of(module));
     (void)clear(module);
 }

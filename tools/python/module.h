@@ -15,11 +15,13 @@
 typedef struct State {
     PyObject *error; /* imgstat.Error */
     PyObject *array_type, *stats_type, *histogram_type;
-    PyObject *record_type, *transfer_type, *file_type;
-    struct OpenDevice *devices; /* of device.c; the first member that is no object */
+    PyObject *record_type, *transfer_type, *file_type, *dataset_type;
+    PyObject *chain_type;
+    struct HeldChain *chains;   /* of chains.c; the first member that is no object */
+    struct OpenDevice *devices; /* of device.c */
 } State;
 
-enum { STATE_OBJECTS = offsetof(State, devices) / sizeof(PyObject *) };
+enum { STATE_OBJECTS = offsetof(State, chains) / sizeof(PyObject *) };
 
 /* The State of the module, or of the module that made a type. Never NULL. */
 State *state_of(PyObject *module);
@@ -27,6 +29,8 @@ State *state_of_type(PyTypeObject *type);
 
 /* Each adds its part to the module: 0, or -1 with an exception. */
 int add_array(PyObject *module);
+int add_chain(PyObject *module);
+int add_dataset(PyObject *module);
 int add_error(PyObject *module);
 int add_file(PyObject *module);
 int add_histogram(PyObject *module);

@@ -157,7 +157,7 @@ static PyObject *save_open(State *state, PyObject *array, const ArrayOptions *ar
                            const Model *model, const ImgstatWrite *how, Target *target)
 {
     ArrayImages images;
-    if (array_images_open(array, "the array", array_options, &images) < 0)
+    if (array_images_open(state, array, "the array", array_options, &images) < 0)
         return NULL;
     PyObject *made = NULL;
     if (images.view.memory == IMGSTAT_CUDA)

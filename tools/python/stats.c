@@ -15,6 +15,7 @@ typedef struct Stats {
     ImgstatMeasure how; /* its percentiles are this object's */
     uint16_t n_records; /* 1, or one a channel */
     ImgstatRecord **records;
+    PyObject *owner; /* NULL, or what has the records */
 } Stats;
 
 /* The record of a channel, and which of its channels that is. */
@@ -24,13 +25,13 @@ static const ImgstatRecord *record_of(const Stats *stats, uint16_t channel, uint
     return stats->records[stats->n_records == 1 ? 0 : channel];
 }
 
-static void destroy_all(ImgstatRecord **records, uint16_t n)
+static void destroy_all(ImgstatRecord **records, uint16_t n, PyObject *owner)
 {
-    for (uint16_t i = 0; i < n; i++)
+    for (uint16_t i = 0; i < n && !owner; i++)
         imgstat_record_destroy(records[i]);
 }
 
-static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n,
+static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n, PyObject *owner,
                               const ImgstatMeasure *how)
 {
     ImgstatKind kind;
@@ -39,12 +40,13 @@ static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n,
     ImgstatRecord **const kept = malloc(n * sizeof(ImgstatRecord *));
     double *const percentiles = malloc((how->n_percentiles + 1) * sizeof(double));
     if (!stats || !kept || !percentiles) {
-        destroy_all(records, n);
+        destroy_all(records, n, owner);
         free(kept);
         free(percentiles);
         if (stats) {
             stats->n_records = 0;
             stats->records = NULL;
+            stats->owner = NULL;
             stats->how.percentiles = NULL;
             Py_DECREF(stats);
         }
@@ -55,6 +57,8 @@ static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n,
     memcpy(kept, records, n * sizeof(ImgstatRecord *));
     stats->records = kept;
     stats->n_records = n;
+    stats->owner = owner;
+    Py_XINCREF(owner);
     stats->sample = kind.sample;
     stats->channels = n == 1 ? kind.channels : n;
     stats->how = *how;
@@ -65,19 +69,26 @@ static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n,
 PyObject *stats_of_planes(State *state, ImgstatRecord **records, uint16_t n,
                           const ImgstatMeasure *how)
 {
-    return stats_create(state, records, n, how);
+    return stats_create(state, records, n, NULL, how);
 }
 
 PyObject *stats_of_record(State *state, ImgstatRecord *record, const ImgstatMeasure *how)
 {
-    return stats_create(state, &record, 1, how);
+    return stats_create(state, &record, 1, NULL, how);
+}
+
+PyObject *stats_of_owned(State *state, ImgstatRecord *record, PyObject *owner,
+                         const ImgstatMeasure *how)
+{
+    return stats_create(state, &record, 1, owner, how);
 }
 
 static void stats_dealloc(PyObject *self)
 {
     Stats *const stats = (Stats *)self;
     PyTypeObject *const type = Py_TYPE(self);
-    destroy_all(stats->records, stats->n_records);
+    destroy_all(stats->records, stats->n_records, stats->owner);
+    Py_XDECREF(stats->owner);
     free(stats->records);
     free((void *)(uintptr_t)stats->how.percentiles);
     PyObject_Free(self);

@@ -26,6 +26,7 @@ typedef struct Call {
     Way way;
     const char *device;
     unsigned threads;
+    HeldChain *chain; /* NULL: the calls of the library wait */
 } Call;
 
 /* ---- The way --------------------------------------------------------------------------------- */
@@ -148,24 +149,59 @@ static int check_out(const Call *call)
     return -1;
 }
 
-static PyObject *new_result(Call *call, const ArrayOptions *options)
+/* Of torch's memory, which its graphs and its own streams know. */
+static PyObject *new_tensor(PyObject *array, ImgstatSample sample)
 {
-    (void)options;
+    PyObject *const torch = PyImport_ImportModule("torch");
+    PyObject *const shape = torch ? PyObject_GetAttrString(array, "shape") : NULL;
+    PyObject *const type = shape ? PyObject_GetAttrString(torch, sample_dtype(sample)) : NULL;
+    PyObject *const words = type ? Py_BuildValue("{sO}", "dtype", type) : NULL;
+    PyObject *const function = words ? PyObject_GetAttrString(array, "new_empty") : NULL;
+    PyObject *const args = function ? PyTuple_Pack(1, shape) : NULL;
+    PyObject *const tensor = args ? PyObject_Call(function, args, words) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(function);
+    Py_XDECREF(words);
+    Py_XDECREF(type);
+    Py_XDECREF(shape);
+    Py_XDECREF(torch);
+    return tensor;
+}
+
+static PyObject *new_result(const Call *call, PyObject *array, const ArrayOptions *options)
+{
     const ArrayView *const from = &call->from.view;
-    return array_as(array_allocate(call->state, output_sample(call), from->n_dims, from->shape),
-                    from->kind);
+    const ImgstatSample sample = output_sample(call);
+    if (from->memory != IMGSTAT_CUDA)
+        return array_allocate(call->state, sample, from->n_dims, from->shape);
+    if (from->kind == ARRAY_TORCH && !option_given(options->stream))
+        return new_tensor(array, sample);
+    return array_allocate_cuda(call->state, sample, from->n_dims, from->shape, from->device_id,
+                               from->stream);
+}
+
+/* The stream of an array on a GPU, for others that the same call takes; else None. */
+static PyObject *stream_of(const ArrayView *view)
+{
+    return view->memory == IMGSTAT_CUDA ? PyLong_FromVoidPtr(view->stream) : Py_NewRef(Py_None);
 }
 
 /* Opens the result: `out` with a new reference, or a new one. */
-static PyObject *open_result(Call *call, PyObject *out, const ArrayOptions *options)
+static PyObject *open_result(Call *call, PyObject *array, PyObject *out,
+                             const ArrayOptions *options)
 {
-    const ArrayOptions same = {.axes = options->axes, .stream = options->stream};
-    PyObject *const result = option_given(out) ? Py_NewRef(out) : new_result(call, options);
-    if (!result)
-        return NULL;
-    if (array_images_open(result, "out", &same, &call->to) == 0 && check_out(call) == 0)
+    PyObject *const stream = stream_of(&call->from.view);
+    const ArrayOptions same = {.axes = options->axes, .stream = stream};
+    PyObject *const result = !stream             ? NULL
+                             : option_given(out) ? Py_NewRef(out)
+                                                 : new_result(call, array, options);
+    int status = -1;
+    if (result && array_images_open(call->state, result, "out", &same, &call->to) == 0)
+        status = check_out(call);
+    Py_XDECREF(stream);
+    if (status == 0)
         return result;
-    Py_DECREF(result);
+    Py_XDECREF(result);
     return NULL;
 }
 
@@ -188,6 +224,8 @@ static ImgstatResult map(const Call *call, ImgstatDevice *device, const ImagePro
 {
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
+    if (call->chain)
+        return chain_run(call->chain, from, to, call->from.view.stream, err);
     if (call->work->transfer)
         return imgstat_transfer_apply(device, call->work->transfer, from, call->from.alpha, to,
                                       err);
@@ -216,24 +254,54 @@ static ImgstatResult transform_image(Call *call, ImgstatDevice *device, size_t i
     return res;
 }
 
-/* Maps all images. 0, or -1 with an exception. */
-static int transform_all(Call *call)
+/* Finds a chain for images on a GPU, if the library has one for the method: then nothing waits. */
+static ImgstatResult find_chain(Call *call, ImgstatError *err)
+{
+    ImagePro like;
+    if (!call->work->method || call->from.view.memory != IMGSTAT_CUDA || call->from.n == 0)
+        return IMGSTAT_OK;
+    const ImgstatResult res = describe(call, &call->from, 0, 0, false, NULL, &like, err);
+    if (res != IMGSTAT_OK || like.width == 0 || like.height == 0)
+        return res;
+    return chain_take(call->state, call->work->method, &like, call->from.alpha,
+                      call->from.view.stream, &call->chain, err);
+}
+
+/* Maps all images, without the interpreter's lock. *going: no signal came. */
+static ImgstatResult map_images(Call *call, ImgstatDevice *device, Work *work, bool *going,
+                                ImgstatError *err)
 {
     const ArrayView *const view = &call->from.view;
-    ImgstatDevice *const device = device_take_for(call->state, view, call->device, call->threads);
-    if (!device)
-        return -1;
-    ImgstatError err;
     ImgstatResult res = IMGSTAT_OK;
-    bool going = true;
-    Work work;
-    work_begin(&work);
-    if (view->memory == IMGSTAT_CUDA)
-        res = driver_wait(view->device_id, view->stream, &err);
-    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK && going; i++) {
-        res = transform_image(call, device, i, &err);
-        going = work_continues(&work);
+    if (view->memory == IMGSTAT_CUDA && !call->chain)
+        res = driver_wait(view->device_id, view->stream, err);
+    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK && *going; i++) {
+        res = transform_image(call, device, i, err);
+        *going = work_continues(work);
     }
+    return res;
+}
+
+/* 0, or -1 with an exception. */
+static int transform_all(Call *call)
+{
+    ImgstatError err;
+    Work work;
+    bool going = true;
+    ImgstatDevice *device = NULL;
+    work_begin(&work);
+    ImgstatResult res = call->work->chain ? IMGSTAT_OK : find_chain(call, &err);
+    if (res == IMGSTAT_OK && !call->chain) {
+        work_end(&work);
+        device = device_take_for(call->state, &call->from.view, call->device, call->threads);
+        if (!device)
+            return -1;
+        work_begin(&work);
+    }
+    if (res == IMGSTAT_OK)
+        res = map_images(call, device, &work, &going, &err);
+    if (!call->work->chain)
+        chain_give(call->chain);
     device_give(call->state, device);
     work_end(&work);
     if (res != IMGSTAT_OK)
@@ -247,8 +315,11 @@ static int transform_all(Call *call)
 static int open_reference(Call *call, const ArrayOptions *options)
 {
     const ArrayView *const view = &call->reference.view;
-    ArrayOptions same = {.axes = options->axes, .stream = options->stream, .bits = options->bits};
+    PyObject *const stream = stream_of(&call->from.view);
+    ArrayOptions same = {.axes = options->axes, .stream = stream, .bits = options->bits};
     PyObject *axes = NULL;
+    if (!stream)
+        return -1;
     if (call->from.has_batch && option_given(options->axes)) {
         char letters[ARRAY_DIMS + 1] = "";
         const char *const all = PyUnicode_AsUTF8AndSize(options->axes, NULL);
@@ -256,12 +327,13 @@ static int open_reference(Call *call, const ArrayOptions *options)
             if (strchr("HWC", all[i]))
                 letters[n++] = all[i];
         same.axes = axes = PyUnicode_FromString(letters);
-        if (!axes)
-            return -1;
     }
-    const int status =
-        array_images_open(call->work->reference, "the reference", &same, &call->reference);
+    const int status = PyErr_Occurred()
+                           ? -1
+                           : array_images_open(call->state, call->work->reference, "the reference",
+                                               &same, &call->reference);
     Py_XDECREF(axes);
+    Py_DECREF(stream);
     if (status < 0)
         return -1;
     if (view->memory == call->from.view.memory && view->device_id == call->from.view.device_id)
@@ -283,16 +355,50 @@ static void call_end(Call *call)
 PyObject *transform_array(State *state, PyObject *array, PyObject *out, const TransformWork *work,
                           const ArrayOptions *options, const RunOptions *run)
 {
-    Call call = {.state = state, .work = work};
+    Call call = {.state = state, .work = work, .chain = work->chain};
     PyObject *result = NULL;
     if (run_read(run, &call.device, &call.threads) == 0 &&
-        array_images_open(array, "the array", options, &call.from) == 0 &&
+        array_images_open(state, array, "the array", options, &call.from) == 0 &&
         (!work->reference || open_reference(&call, options) == 0))
-        result = open_result(&call, out, options);
+        result = open_result(&call, array, out, options);
     if (result && (set_way(&call) < 0 || transform_all(&call) < 0)) {
         Py_DECREF(result);
         result = NULL;
     }
+    const ArrayKind kind = call.from.view.kind;
+    const bool converts =
+        result && !option_given(out) && Py_IS_TYPE(result, (PyTypeObject *)state->array_type);
     call_end(&call);
-    return result;
+    return converts ? array_as(result, kind) : result;
+}
+
+int transform_chain(State *state, PyObject *array, const ImgstatMethod *method,
+                    const ArrayOptions *options, const RunOptions *run, HeldChain **out)
+{
+    const TransformWork work = {.method = method};
+    Call call = {.state = state, .work = &work};
+    ImgstatError err;
+    ImgstatResult res = IMGSTAT_ERR_ARG;
+    char name[24] = "cpu";
+    *out = NULL;
+    if (run_read(run, &call.device, &call.threads) == 0 &&
+        array_images_open(state, array, "the example", options, &call.from) == 0) {
+        const ArrayView *const view = &call.from.view;
+        ImagePro like;
+        call.to = call.from; /* results are laid out alike */
+        if (view->memory == IMGSTAT_CUDA)
+            PyOS_snprintf(name, sizeof name, "cuda:%d", (int)view->device_id);
+        if (set_way(&call) == 0) {
+            Py_BEGIN_ALLOW_THREADS
+            res = describe(&call, &call.from, 0, 0, false, &call.from_scratch, &like, &err);
+            if (res == IMGSTAT_OK)
+                res = chain_make(name, call.threads, method, &like, call.from.alpha, out, &err);
+            Py_END_ALLOW_THREADS
+            if (res != IMGSTAT_OK)
+                raise_result(state, res, &err);
+        }
+        call.to = (ArrayImages){.n = 0};
+    }
+    call_end(&call);
+    return res == IMGSTAT_OK ? 0 : -1;
 }

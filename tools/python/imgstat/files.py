@@ -242,6 +242,12 @@ def open(source: Source, *, name: str | None = None, salvage: bool = False, indi
                            alpha_masks=alpha_masks, mask=mask, mask_page=mask_page, nodata=nodata, limits=limits))
 
 
+def _stats(source: Source, *, nodata: int | float | None = None, **options: Any) -> Stats:
+    """What imgstat.stats makes of a path or file."""
+    with open(source, nodata=nodata) as file:
+        return file.stats(**options)
+
+
 def save(array: Any, target: str | PathLike[str] | Writable, *, like: Page | None = None, format: str | None = None,
          compression: str | None = None, level: int | None = None, fast: bool = False, replace: bool = False,
          axes: str | None = None, alpha: int | None = None, bits: int | None = None) -> None:

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* chains.c: keeps chains, which allocate and wait when they are made, between calls. */
+#include "chains.h"
+#include "driver.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Chains beyond this are ended, those first that were not used for longest. One takes a few MiB. */
+enum { CHAINS_MOST = 16 };
+
+struct HeldChain {
+    ImgstatDevice *device;
+    ImgstatChain *chain;
+    /* What it is for: */
+    ImgstatMethod method;
+    ImagePro like; /* without pixels */
+    int16_t alpha;
+    void *stream;
+    void *event; /* of its last work: a new stream may have the handle of one that has ended */
+    bool busy;
+    HeldChain *next; /* used before this one */
+};
+
+/* Of the list, and of all chains of it while one is made. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Whether a chain is for images like this. It takes smaller ones. */
+static bool fits(const HeldChain *held, const ImgstatMethod *method, const ImagePro *like,
+                 int16_t alpha, void *stream)
+{
+    const ImagePro *const own = &held->like;
+    return held->stream == stream && held->alpha == alpha && own->memory == like->memory &&
+           own->device_id == like->device_id && own->sample == like->sample &&
+           own->channels == like->channels && own->bits == like->bits &&
+           own->has_nodata == like->has_nodata && own->nodata_key == like->nodata_key &&
+           (uint64_t)own->width * own->height >= (uint64_t)like->width * like->height &&
+           memcmp(&held->method, method, sizeof *method) == 0;
+}
+
+ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMethod *method,
+                         const ImagePro *like, int16_t alpha, HeldChain **out, ImgstatError *err)
+{
+    HeldChain *const held = calloc(1, sizeof *held);
+    *out = NULL;
+    if (!held) {
+        *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY, .message = "out of memory for a chain"};
+        return err->code;
+    }
+    held->method = *method;
+    held->like = *like;
+    held->alpha = alpha;
+    ImgstatResult res = imgstat_device_open(device, threads, &held->device, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_chain_create(held->device, method, like, alpha, &held->chain, err);
+    if (res == IMGSTAT_OK)
+        *out = held;
+    else
+        chain_end(held);
+    return res;
+}
+
+void chain_end(HeldChain *chain)
+{
+    if (!chain)
+        return;
+    driver_forget(chain->like.device_id, chain->event);
+    imgstat_chain_destroy(chain->chain);
+    imgstat_device_close(chain->device);
+    free(chain);
+}
+
+static HeldChain *find(State *state, const ImgstatMethod *method, const ImagePro *like,
+                       int16_t alpha, void *stream)
+{
+    for (HeldChain **place = &state->chains; *place; place = &(*place)->next) {
+        HeldChain *const held = *place;
+        if (!held->busy && fits(held, method, like, alpha, stream)) {
+            *place = held->next; /* to the front */
+            held->next = state->chains;
+            state->chains = held;
+            return held;
+        }
+    }
+    return NULL;
+}
+
+/* Takes what is beyond the most out of the list, the last one that is idle. */
+static HeldChain *surplus(State *state)
+{
+    HeldChain **last = NULL;
+    unsigned n = 0;
+    for (HeldChain **place = &state->chains; *place; place = &(*place)->next, n++)
+        if (!(*place)->busy)
+            last = place;
+    if (n <= CHAINS_MOST || !last)
+        return NULL;
+    HeldChain *const out = *last;
+    *last = out->next;
+    return out;
+}
+
+static ImgstatResult make_for(const ImgstatMethod *method, const ImagePro *like, int16_t alpha,
+                              void *stream, HeldChain **out, ImgstatError *err)
+{
+    char name[24];
+    snprintf(name, sizeof name, "cuda:%d", (int)like->device_id);
+    *out = NULL;
+    if (driver_records(like->device_id, stream)) {
+        *err = (ImgstatError){.code = IMGSTAT_ERR_ARG,
+                              .message = "a graph is being recorded, which imgstat.Chain is for: "
+                                         "make one before, and record its calls"};
+        return err->code;
+    }
+    const ImgstatResult res = chain_make(name, 1, method, like, alpha, out, err);
+    return res == IMGSTAT_ERR_UNSUPPORTED ? IMGSTAT_OK : res;
+}
+
+ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImagePro *like,
+                         int16_t alpha, void *stream, HeldChain **out, ImgstatError *err)
+{
+    ImgstatResult res = IMGSTAT_OK;
+    HeldChain *ends = NULL;
+    pthread_mutex_lock(&lock);
+    *out = find(state, method, like, alpha, stream);
+    if (!*out)
+        res = make_for(method, like, alpha, stream, out, err);
+    if (*out && !(*out)->stream) {
+        (*out)->stream = stream;
+        (*out)->next = state->chains;
+        state->chains = *out;
+        ends = surplus(state);
+    }
+    if (*out)
+        (*out)->busy = true;
+    pthread_mutex_unlock(&lock);
+    chain_end(ends);
+    if (*out && (*out)->event)
+        res = driver_follow(like->device_id, (*out)->event, stream, err);
+    return res;
+}
+
+void chain_give(HeldChain *chain)
+{
+    ImgstatError err;
+    if (!chain)
+        return;
+    if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
+        (void)driver_wait(chain->like.device_id, chain->stream, &err);
+    pthread_mutex_lock(&lock);
+    chain->busy = false;
+    pthread_mutex_unlock(&lock);
+}
+
+ImgstatResult chain_run(HeldChain *chain, const ImagePro *from, ImagePro *to, void *stream,
+                        ImgstatError *err)
+{
+    return imgstat_transform_async(chain->chain, from, to, stream, err);
+}
+
+void chains_free(State *state)
+{
+    while (state->chains) {
+        HeldChain *const first = state->chains;
+        state->chains = first->next;
+        chain_end(first);
+    }
+}

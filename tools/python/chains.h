@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* chains.h: transforms in the order of a stream, which are made once and used again. */
+#ifndef IMGSTAT_PYTHON_CHAINS_H
+#define IMGSTAT_PYTHON_CHAINS_H
+
+#include "array_view.h"
+
+#include "imgstat_async.h"
+
+/* A chain of the library with the device that it is for. One call uses it at a time. */
+typedef struct HeldChain HeldChain;
+
+/* Takes a chain for a method and images like this one, on a stream: one that was used before, or a
+ * new one. *out is NULL, without an error, where the library has no chain for it. The interpreter's
+ * lock is not held. Making one waits; the GPU's work of others is not recorded meanwhile. */
+ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImagePro *like,
+                         int16_t alpha, void *stream, HeldChain **out, ImgstatError *err);
+void chain_give(HeldChain *chain); /* accepts NULL */
+
+/* Makes a chain for one owner alone, who may record it in a graph. Interpreter and lock as above.
+ */
+ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMethod *method,
+                         const ImagePro *like, int16_t alpha, HeldChain **out, ImgstatError *err);
+void chain_end(HeldChain *chain); /* accepts NULL; waits for the stream */
+
+/* Enqueues a transform. */
+ImgstatResult chain_run(HeldChain *chain, const ImagePro *from, ImagePro *to, void *stream,
+                        ImgstatError *err);
+
+/* Ends all chains that chain_take has made. */
+void chains_free(State *state);
+
+#endif
