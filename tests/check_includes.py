@@ -20,7 +20,7 @@ BELOW = {
     "transfer": "base record",
     "device": "base record transfer",
     "cpu": "base record transfer device",
-    "measure": "base record transfer device codec",
+    "measure": "base record transfer device codec decode",
     "transform": "base record transfer device codec measure encode decode",
     "batch": "base record transfer device codec measure transform encode decode",
     "decode": "base record transfer device codec",

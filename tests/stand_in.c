@@ -5,11 +5,14 @@
  * that the first work of each waits, 20 s at most, until so many of them have work;
  * IMGSTAT_STAND_IN_FAULT, "1:3", that cuda:1 is lost in its third call that works ("1:0": when it
  * is opened), or several such faults with blanks between; IMGSTAT_STAND_IN_LOG names a file that
- * gets a line when a GPU is closed: its name, and the calls that worked. When the last one
- * is closed, all are as new. They decode images by zlib; IMGSTAT_STAND_IN_DOUBT is the part of
- * them, "3" for every third, that they doubt. */
+ * gets a line when a GPU is closed: its name, the calls that worked, and the images that these have
+ * decoded. When the last one is closed, all are as new. They decode images by zlib and by the
+ * arithmetic of the kernels; IMGSTAT_STAND_IN_DOUBT is the part of them, "3" for every third, that
+ * they doubt. */
 #include "codec/decode_work.h"
 #include "device/module.h"
+
+#include "tiles_in_c.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +28,7 @@ IMGSTAT_API const DeviceModule *imgstat_device_module(void);
 typedef struct StandIn {
     const Device *device;
     int gpu;
-    size_t calls;
+    size_t calls, images;
 } StandIn;
 
 static DeviceOps ops;
@@ -141,7 +144,7 @@ static void close_gpu(Device *device)
     StandIn *const own = find(device);
     FILE *const log = path ? fopen(path, "a") : NULL;
     if (log) {
-        fprintf(log, "cuda:%d %zu\n", own->gpu, own->calls);
+        fprintf(log, "cuda:%d %zu %zu\n", own->gpu, own->calls, own->images);
         fclose(log);
     }
     *own = (StandIn){0};
@@ -326,8 +329,16 @@ static ImgstatResult decode_async(Device *device, void *stream, const struct Dec
     IMGSTAT_TRY(work(device, err));
     for (size_t i = 0; i < what->n_rows; i++)
         check[i].doubt = (doubts && i % doubts == 0) || !decode(&what->rows[i]) ? DOUBT_STREAM : 0;
+    DeflatedCheck *const of_page = check + what->n_rows;
     for (size_t i = 0; i < what->n_pages; i++)
-        check[what->n_rows + i].doubt = DOUBT_STREAM;
+        of_page[i].doubt = doubts && i % doubts == 0 ? DOUBT_STREAM : 0;
+    for (size_t i = 0; i < what->n_tiles; i++)
+        if (!tile_decode(&what->pages[what->tiles[i].page], &what->tiles[i]))
+            of_page[what->tiles[i].page].doubt = DOUBT_STREAM;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < what->n_rows + what->n_pages; i++)
+        find(device)->images += check[i].doubt == 0;
+    pthread_mutex_unlock(&lock);
     return IMGSTAT_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "base/thread_pool.h"
 #include "batch/feeding.h"
 #include "batch/job.h"
-#include "codec/encoder.h"
+#include "measure/page_reader.h"
 #include "transfer/transfer.h"
 
 #include <stdio.h>
@@ -35,13 +35,16 @@ static const double ns_a_byte[STEPS][CLASSES] = {
 static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044e-9;
 static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 
-/* PNGs that a GPU decodes, on an H100: decoding them by one thread; opening the GPU beside busy
- * processors, and leaving it; what one thread brings it, and what it decodes, of samples; a stream.
- */
-static const double png_byte_s = 2.1e-9, fed_open_s = 0.7;
+/* Files that a GPU decodes, on an H100: decoding PNG, and tiles or strips, by one thread; opening
+ * the GPU beside busy processors, and leaving it; what one thread brings it, and what it decodes,
+ * of samples; a stream. */
+static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.7;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 /* Compressing PNG by one thread, and what one thread does of it where the GPU compresses. */
 static const double pack_byte_s = 3.2e-9, fed_pack_byte_s = 3.5e-9;
+
+/* Bands of tiles: the first one, and what a GPU decodes of samples. */
+static const double band_open_s = 0.2, band_byte_s = 0.05e-9;
 
 /* The part of a page's work that only one thread does. */
 static const double alone = 0.25;
@@ -75,14 +78,15 @@ static double page_bytes(const ImgstatPage *page)
            (double)imgstat_sample_bytes(page->sample);
 }
 
-void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, double times)
+void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bool banded,
+              double times)
 {
     const SampleClass class = class_of(page->sample);
     const bool wide = class != NARROW;
     /* The leading 16 bits of a key are counted in the first read, 16 more in each further one. */
     const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
     const double bytes = times * page_bytes(page);
-    double reads = 0, count[STEPS] = {0};
+    double reads = 0, mapped = 0, count[STEPS] = {0};
     if (work->measure) {
         const ImgstatMeasure *const how = work->measure;
         reads = 1 + (how->median || how->n_percentiles > 0 ? steps : 0);
@@ -96,20 +100,28 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, do
         count[LUMA] = is_luma(page, work);
         count[TILES] = transform == IMGSTAT_CLAHE;
         count[transform == IMGSTAT_GAMMA ? MAP_CURVE : MAP] = transform != IMGSTAT_CLAHE;
-        sum->moved_bytes += 2 * bytes; /* mapped: in and out */
+        sum->moved_bytes += bytes; /* mapped, in and out */
+        mapped = bytes;
     }
     count[READ] = reads;
     for (Step step = READ; step < STEPS; step++)
         sum->cpu_ns += bytes * count[step] * ns_a_byte[step][class];
-    sum->moved_bytes += bytes * (reads + count[POWERS]);
+    const double in = bytes * (reads + count[POWERS]) + mapped;
+    sum->moved_bytes += banded ? 0 : in;
+    sum->band_bytes += banded ? in : 0;
+    sum->band_ns += banded ? bytes * tile_byte_ns : 0;
     sum->pages += times;
 }
 
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, bool written, double times)
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, bool written, double times)
 {
+    const double bytes = times * page_bytes(page);
+    const bool png = strcmp(page->format, "png") == 0;
     sum->fed_pages += times;
-    sum->fed_bytes += times * page_bytes(page);
-    sum->packed_bytes += written ? times * page_bytes(page) : 0;
+    sum->fed_bytes += bytes;
+    sum->packed_bytes += written ? bytes : 0;
+    sum->stream_bytes = stream > sum->stream_bytes ? stream : sum->stream_bytes;
+    sum->decode_ns += bytes * (png ? png_byte_ns : tile_byte_ns);
 }
 
 /* Threads that have a page. */
@@ -121,15 +133,14 @@ static double busy_threads(const WorkSum *sum, unsigned threads)
 /* Of decoding and encoding by threads. */
 static double coding_seconds(const WorkSum *sum, unsigned threads)
 {
-    return (sum->fed_bytes * png_byte_s + sum->packed_bytes * pack_byte_s) /
-           busy_threads(sum, threads);
+    return (1e-9 * sum->decode_ns + sum->packed_bytes * pack_byte_s) / busy_threads(sum, threads);
 }
 
 double work_seconds_cpu(const WorkSum *sum, unsigned threads)
 {
     const double busy = busy_threads(sum, threads);
     return 1e-9 * sum->cpu_ns * (alone / busy + (1 - alone) / threads) +
-           coding_seconds(sum, threads);
+           coding_seconds(sum, threads) + 1e-9 * sum->band_ns / threads;
 }
 
 /* The processor works while the GPU opens, and then beside it; the last batch takes as long as one
@@ -137,7 +148,7 @@ double work_seconds_cpu(const WorkSum *sum, unsigned threads)
 static double seconds_fed(const WorkSum *sum, unsigned threads)
 {
     const double cpu = work_seconds_cpu(sum, threads);
-    const double stream = stream_byte_s * sum->fed_bytes / sum->fed_pages;
+    const double stream = stream_byte_s * sum->stream_bytes;
     const double brought =
         (sum->fed_bytes * fed_byte_s + sum->packed_bytes * fed_pack_byte_s) / threads;
     const double fed =
@@ -152,8 +163,10 @@ double work_seconds_cuda(const WorkSum *sum, unsigned threads)
 {
     if (feeding_is_worthwhile(sum->pages, sum->fed_pages, sum->fed_bytes))
         return seconds_fed(sum, threads);
+    const double bands = sum->band_bytes > 0 ? band_open_s + sum->band_bytes * band_byte_s : 0;
     return cuda_open_s + sum->pages * cuda_page_s +
-           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) + coding_seconds(sum, threads);
+           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) + coding_seconds(sum, threads) +
+           bands;
 }
 
 /* ---- The choice ------------------------------------------------------------------------------ */
@@ -166,13 +179,25 @@ static bool has_driver(void)
            access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* Whether a GPU that decodes the page also does what follows. */
-static bool is_fed(const ImgstatJob *job, const ImgstatWork *work, const ImgstatPage *page)
+/* Whether a GPU that decodes pages also does what follows. */
+static bool reads_there(const ImgstatWork *work)
 {
     if (work->measure)
         return work->measure->region.width == 0 && !work->measure->hash;
-    const EncodeFormat *const to = job->output ? encode_format_of_path(job->output) : NULL;
-    return work->together != IMGSTAT_BY_ALL && to && strcmp(to->name, page->format) == 0;
+    return work->together != IMGSTAT_BY_ALL;
+}
+
+/* Adds the page of an input that is selected, which stands for `times` of them. */
+static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, const ImgstatWork *work,
+                     double times)
+{
+    const ImgstatPage *const page = &decoder->page;
+    const uint64_t tile = decoder->caps.tile_bytes;
+    const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
+    const bool taken = work->measure ? class_of(page->sample) == NARROW : feeding_writes(job, NULL);
+    work_add(sum, page, work, banded, times);
+    if (!banded && reads_there(work) && taken && feeding_decodes(decoder))
+        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), !work->measure, times);
 }
 
 /* Adds one input that stands for `stands_for` of them; what cannot be opened counts nothing here:
@@ -183,16 +208,12 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
     ImgstatOpen how = {.limits = open ? open->limits : (ImgstatLimits){0},
                        .indices = open && open->indices};
     ImgstatFile *file = NULL;
-    ImgstatPage page;
     if (!job_is_readable_again(job))
         return;
     if (job_open(job, &how, NULL, &file, NULL) == IMGSTAT_OK &&
         file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
-        imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK) {
-        work_add(sum, &page, work, stands_for * file->n_chosen);
-        if (feeding_decodes(file->decoder) && is_fed(job, work, &page))
-            work_add_fed(sum, &page, !work->measure, stands_for);
-    }
+        imgstat_file_page(file, file->chosen->page, NULL, NULL) == IMGSTAT_OK)
+        add_page(sum, file->decoder, job, work, stands_for * file->n_chosen);
     imgstat_file_close(file);
 }
 
@@ -211,10 +232,13 @@ const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n, const Imgsta
         add_input(&sum, &jobs[i * n / looked_at], work, open, (double)n / (double)looked_at);
     threads = threads ? threads : thread_pool_processors();
     const double cpu = work_seconds_cpu(&sum, threads), cuda = work_seconds_cuda(&sum, threads);
+    const bool all = sum.fed_pages > 0 || (sum.band_bytes > 0 && work->measure);
     snprintf(why, why_bytes,
              "%s%.0f page%s should take %.2g s on cpu with %u "
              "thread%s, %.2g s on cuda",
-             sum.fed_pages > 0 ? "" : "beyond decoding and encoding, ", sum.pages,
-             sum.pages == 1 ? "" : "s", cpu, threads, threads == 1 ? "" : "s", cuda);
+             all                  ? ""
+             : sum.band_bytes > 0 ? "beyond encoding, "
+                                  : "beyond decoding and encoding, ",
+             sum.pages, sum.pages == 1 ? "" : "s", cpu, threads, threads == 1 ? "" : "s", cuda);
     return cuda < cpu ? "cuda" : "cpu";
 }

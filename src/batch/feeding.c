@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* feeding.c: which batches a device decodes for, and how jobs are shared between it and the
- * processor. */
+/* feeding.c: how jobs are shared between a device that decodes and the processor. */
 #include "batch/feeding.h"
 
 #include "batch/job.h"
@@ -15,13 +14,8 @@
  * kernels that unfilter and count. */
 enum { FEEDERS = 12 };
 
-/* A batch takes about 0.2 s after 0.3 s for the device: fewer files are done before. */
-enum { LEAST_FILES = 32, LEAST_BYTES = 256 << 20 };
-
 /* Of the device's memory half is used at most. A gigabyte holds 50 photographs of 3 megapixels. */
 static const size_t batch_bytes_most = (size_t)2 << 30, memory_share = 2;
-
-enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
 
 struct Feeding {
     FedJobs jobs;
@@ -45,85 +39,6 @@ struct Feeding {
     uint64_t alone_jobs;  /* and how many these were */
     double latency;       /* seconds from a full batch to its counts, about */
 };
-
-/* ---- Whether ----------------------------------------------------------------------------------
- */
-
-typedef struct Sampled {
-    unsigned files, decodable;
-    uint64_t bytes; /* of pixels, of the decodable */
-    bool threads;
-} Sampled;
-
-/* Opens a file whose only page a device may decode. */
-static bool open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
-{
-    bool unusual = false;
-    *file = NULL;
-    return jobs->open(jobs->context, job, &unusual, file) && !unusual &&
-           imgstat_file_pages(*file) == 1 && feeding_decodes((*file)->decoder);
-}
-
-static void note_unusual(void *context, const char *sentence)
-{
-    (void)sentence;
-    *(bool *)context = true;
-}
-
-bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
-                      bool *unusual, ImgstatFile **file)
-{
-    ImgstatOpen open = *how;
-    open.warn = note_unusual;
-    open.warn_context = unusual;
-    return job_is_readable_again(job) && job_open(job, &open, cancel, file, NULL) == IMGSTAT_OK &&
-           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
-           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
-}
-
-bool feeding_decodes(const Decoder *decoder)
-{
-    return decoder->codec->deflated && decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN &&
-           !page_is_masked(decoder);
-}
-
-bool feeding_is_worthwhile(double pages, double fed, double bytes)
-{
-    return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
-}
-
-static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
-{
-    ImgstatFile *file;
-    sum->files++;
-    if (open_page(jobs, job, &file)) {
-        const ImgstatPage *const page = &file->decoder->page;
-        sum->decodable++;
-        sum->bytes += (uint64_t)page->width * page->height * page->channels *
-                      imgstat_sample_bytes(page->sample);
-        sum->threads = file->decoder->mode == DECODE_THREADS;
-        *like = *page;
-    }
-    imgstat_file_close(file);
-}
-
-/* Whether the batch gains by a device. */
-static bool is_worthwhile(const FedJobs *jobs, bool *always, ImgstatPage *like, double *each)
-{
-    const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
-    Sampled sum = {0};
-    if (device_list_is_cpu(jobs->devices) || jobs->devices->n > 1)
-        return false;
-    for (size_t i = 0; i < looked_at; i++)
-        sample_job(jobs, i * jobs->n / looked_at, &sum, like);
-    if (sum.decodable == 0)
-        return false;
-    const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
-    *always = sum.threads;
-    *each = (double)sum.bytes / sum.decodable;
-    return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
-                                            stands_for * (double)sum.bytes);
-}
 
 /* ---- The device -------------------------------------------------------------------------------
  */
@@ -187,10 +102,10 @@ static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
 ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
-    double each;
+    double stream;
     ImgstatPage like;
     *out = NULL;
-    if (!is_worthwhile(jobs, &always, &like, &each))
+    if (!feeding_choose(jobs, &always, &like, &stream))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
@@ -198,7 +113,7 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->jobs = *jobs;
     f->always = always;
     f->like = like;
-    f->latency = each / 45e6;
+    f->latency = stream / 45e6;
     show_name(jobs->devices->device[0].name, f->shown);
     seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
@@ -323,7 +238,7 @@ static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatErro
     ImgstatFile *file;
     ImgstatResult res = IMGSTAT_OK;
     *added = PAGE_REFUSED;
-    if (open_page(&fed->feeding->jobs, job, &file))
+    if (feeding_open_page(&fed->feeding->jobs, job, &file))
         res = page_batch_add(fed->feeder->pages, file->decoder, added, err);
     imgstat_file_close(file);
     return res;

@@ -38,11 +38,22 @@ bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cance
                       bool *unusual, ImgstatFile **file);
 
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
-bool feeding_decodes(const Decoder *decoder);
+bool feeding_decodes(Decoder *decoder);
+
+/* Whether a device that has decoded the page of a job also compresses what is written. */
+bool feeding_writes(const ImgstatJob *job, const ImgstatWrite *how);
 
 /* Whether a batch gains by a device. fed: those of its pages that the device may decode. bytes: of
  * their pixels. */
 bool feeding_is_worthwhile(double pages, double fed, double bytes);
+
+/* Opens a file whose only page the device may decode, and count if that is asked for. */
+bool feeding_open_page(const FedJobs *jobs, size_t job, ImgstatFile **file);
+
+/* Whether the batch gains by its device, as far as a few of its files show. *always: it is to
+ * decode all that it can. *like: a page of a sample. *stream: the most bytes of samples in a strip,
+ * a tile, or an image that is one stream. */
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *stream);
 
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as
  * a device decodes, or the batch has several devices or none: then workers open devices. */

@@ -4,6 +4,7 @@
 #include "batch/scheduler.h"
 
 #include "batch/job.h"
+#include "measure/page_reader.h"
 #include "transform/group_transfer.h"
 
 #include <stdlib.h>
@@ -203,6 +204,11 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     Decoder *const decoder = file->decoder;
     uint64_t needed;
     IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
+    const uint64_t packed = page_reader_whole_bytes(decoder); /* by the device, at most */
+    if (worker->fed && packed <= jobs->budget.total && needed <= jobs->budget.total - packed)
+        needed += packed;
+    else
+        worker->fed = NULL;
     while (needed > jobs->budget.total && decoder->options.threads > 1) {
         const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
@@ -282,7 +288,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     if (res == IMGSTAT_OK && fed &&
         (file->n_chosen != 1 || !page_batch_image(fed->batch, fed->number, &file->decoder->page)))
         worker->fed = NULL;
-    if (res == IMGSTAT_OK && !worker->fed) /* else its pixels are on the device */
+    if (res == IMGSTAT_OK)
         res = jobs_reserve_memory(jobs, worker, index, file, err);
     if (res == IMGSTAT_OK)
         res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,

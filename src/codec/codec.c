@@ -316,6 +316,17 @@ void encoder_destroy(Encoder *encoder)
     free(encoder);
 }
 
+EncodePage encode_page_of(const ImagePro *image, int16_t alpha)
+{
+    return (EncodePage){.width = image->width,
+                        .height = image->height,
+                        .channels = image->channels,
+                        .sample = image->sample,
+                        .bits = image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
+                        .alpha = alpha,
+                        .mapped = true};
+}
+
 ImgstatResult encode_page_check(const char *name, const EncodePage *page, ImgstatError *err)
 {
     if (page->width == 0 || page->height == 0 || page->channels == 0)

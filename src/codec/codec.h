@@ -130,7 +130,7 @@ typedef struct Codec {
 
     /* Describes the page selected as tiles, but for the places in device memory: `in` becomes the
      * place in the file, which has all bytes of the tile. The caller frees *tiles, which are
-     * out->n_tiles. As `deflated` otherwise. */
+     * out->n_tiles. tiles: NULL: where they are is not looked at. As `deflated` otherwise. */
     bool (*coded_tiles)(Decoder *decoder, TiledPage *out, CodedTile **tiles);
 
     /* Adds the metadata of the page selected to *out, which is all zero. Damaged metadata is left

@@ -108,6 +108,9 @@ ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
                              const EncodeOptions *how, Warnings *warnings, Encoder **out,
                              ImgstatError *err);
 
+/* Describes an image as a page of a file. */
+EncodePage encode_page_of(const ImagePro *image, int16_t alpha);
+
 /* Fails for a page that no format holds: an empty one, or samples that contradict each other. name:
  * of the output. */
 ImgstatResult encode_page_check(const char *name, const EncodePage *page, ImgstatError *err);

@@ -7,6 +7,7 @@
 
 #include "codec/codec.h"
 #include "codec/decode_work.h"
+#include "decode/tile_place.h"
 #include "device/device.h"
 
 /* One file. */
@@ -21,7 +22,8 @@ typedef struct DecodeFile {
     TiledPage tiled;      /* on_device, if there are */
     CodedTile *tiles;     /* malloc's */
     bool direct;          /* compressed pixels are uploaded from the file, not staged */
-    size_t first, bytes;  /* of the file, which hold the tiles */
+    FileSpan span;        /* of the tiles */
+    size_t tiles_at;      /* their place in device memory, decompressed */
     size_t staged_at;     /* room for the compressed pixels among those of all files; if direct,
                              their place in device memory */
     ImagePro image;

@@ -21,7 +21,7 @@ static PartedStream describe(const DecodeFile *f, size_t i)
                               .n_out = f->rows.height * (1 + f->rows.row_bytes),
                               .window = f->rows.window};
     const CodedTile *const tile = &f->tiles[i];
-    const uint32_t before = (uint32_t)((tile->in - f->first) % 4);
+    const uint32_t before = (uint32_t)((tile->in - f->span.first) % 4);
     return (PartedStream){.n_in = tile->n_in + before,
                           .before = before,
                           .n_out = tile->n_out,

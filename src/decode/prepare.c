@@ -9,8 +9,7 @@
 #include <string.h>
 
 enum {
-    DIRECT_BYTES = 1 << 20, /* tiles of files that are larger are uploaded from where they are */
-    GAP_BYTES = 1 << 16     /* between tiles, for any size of these */
+    DIRECT_BYTES = 1 << 20 /* tiles of files that are larger are uploaded from where they are */
 };
 
 /* ---- Files in memory ---- */
@@ -53,20 +52,14 @@ static void note_unusual(void *context, const char *message)
  * if so much lies between them that others are most of the file. */
 static bool prepare_tiles(const ImgstatDecode *decode, DecodeFile *f, Decoder *decoder)
 {
-    uint64_t first = UINT64_MAX, end = 0, sum = 0;
     if (!decoder->codec->coded_tiles(decoder, &f->tiled, &f->tiles))
         return false;
-    for (uint32_t t = 0; t < f->tiled.n_tiles; t++) {
-        const CodedTile *const tile = &f->tiles[t];
-        first = tile->in < first ? tile->in : first;
-        end = tile->in + tile->n_in > end ? tile->in + tile->n_in : end;
-        sum += tile->n_in;
-    }
-    f->first = (size_t)first;
-    f->bytes = (size_t)(end - first);
+    const bool usual = tiles_span(f->tiles, f->tiled.n_tiles, &f->span) &&
+                       tiles_room(&f->tiled, f->tiles, f->tiled.n_tiles) <= TILES_BYTES_MOST;
     if (!f->direct)
-        memcpy(decode->staged + f->staged_at, (const uint8_t *)f->from.bytes + f->first, f->bytes);
-    return f->bytes <= 2 * sum + GAP_BYTES;
+        memcpy(decode->staged + f->staged_at, (const uint8_t *)f->from.bytes + f->span.first,
+               f->span.bytes);
+    return usual;
 }
 
 /* Reads the head of a file, and stages its compressed pixels if the device can decode them. */
@@ -115,14 +108,9 @@ static ImgstatResult prepare_files(ImgstatDecode *decode, ImgstatError *err)
 
 static void place_tiles(DecodeFile *f, size_t *at)
 {
-    size_t bytes = 0;
     if (f->direct)
-        f->staged_at = place(at, f->bytes);
-    for (uint32_t t = 0; t < f->tiled.n_tiles && f->tiled.coding != TILE_PLAIN; t++) {
-        f->tiles[t].out = *at + bytes;
-        bytes += padded(f->tiles[t].n_out, TILE_ALIGN);
-    }
-    (void)place(at, bytes);
+        f->staged_at = place(at, f->span.bytes);
+    f->tiles_at = place(at, tiles_room(&f->tiled, f->tiles, f->tiled.n_tiles));
 }
 
 /* Places what the files need in one allocation behind *at, relative to its start. */
@@ -157,18 +145,14 @@ static ImgstatResult list_rows(ImgstatDecode *decode, const DecodeFile *f, uint6
 static ImgstatResult list_tiles(ImgstatDecode *decode, const DecodeFile *f, uint64_t staged,
                                 uint32_t page, CodedTile *out, ImgstatError *err)
 {
-    const uint64_t in = f->direct ? decode->memory.address + f->staged_at : staged;
-    for (uint32_t t = 0; t < f->tiled.n_tiles; t++) {
-        out[t] = f->tiles[t];
-        out[t].page = page;
-        out[t].in += in - f->first;
-        out[t].out =
-            f->tiled.coding == TILE_PLAIN ? out[t].in : out[t].out + decode->memory.address;
-    }
+    const uint64_t base = decode->memory.address, in = f->direct ? base + f->staged_at : staged;
+    memcpy(out, f->tiles, f->tiled.n_tiles * sizeof *out);
+    tiles_move(&f->tiled, out, f->tiled.n_tiles, &f->span, in, base + f->tiles_at, page);
     if (!f->direct)
         return IMGSTAT_OK;
     return decode->device->ops->upload(decode->device, decode->memory, f->staged_at,
-                                       (const uint8_t *)f->from.bytes + f->first, f->bytes, err);
+                                       (const uint8_t *)f->from.bytes + f->span.first,
+                                       f->span.bytes, err);
 }
 
 static ImgstatResult list_work(ImgstatDecode *decode, size_t staged_at, ImgstatError *err)

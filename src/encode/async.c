@@ -2,7 +2,6 @@
 /* async.c: images in device memory to PNG files in host memory, on the caller's stream. */
 #include "imgstat_async.h"
 
-#include "base/sample.h"
 #include "encode/rows.h"
 
 #include <stdlib.h>
@@ -30,13 +29,7 @@ static ImgstatResult describe(const ImgstatEncode *encode, size_t i, const Image
     const char *const name = name_of(encode, i);
     const EncodeOptions how = {.level = -1, .fast = encode->fast};
     const bool alpha = image->channels == 2 || image->channels == 4;
-    const EncodePage page = {.width = image->width,
-                             .height = image->height,
-                             .channels = image->channels,
-                             .sample = image->sample,
-                             .bits =
-                                 image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
-                             .alpha = (int16_t)(alpha ? image->channels - 1 : -1)};
+    const EncodePage page = encode_page_of(image, (int16_t)(alpha ? image->channels - 1 : -1));
     PngForm form;
     *out = (RowImage){.image = *image, .ends = true};
     out->result = encode_page_check(name, &page, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* images.c: statistics of many images in memory, which a device counts together. */
+#include "base/thread_pool.h"
 #include "measure/deviation.h"
 #include "measure/measure.h"
 #include "measure/result.h"
@@ -7,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that the records of a round may take on the device, but for one image at least. */
-enum { ROUND_BYTES = 64 << 20 };
+enum {
+    ROUND_BYTES = 64 << 20, /* of records on the device at a time, but for one image at least */
+    TASK_IMAGES = 64        /* whose statistics a thread computes at a time: about 0.3 ms */
+};
 
 /* Images whose records are on the device at a time. */
 typedef struct Round {
@@ -85,16 +88,56 @@ static ImgstatResult finish(const Round *round, size_t i, const unsigned char *c
     return imgstat_measure_image(round->device, image, round->how, out, err);
 }
 
+/* What the threads compute statistics of. */
+typedef struct Finishing {
+    const Round *round;
+    const unsigned char *counted;
+    ImgstatRecord **out;
+} Finishing;
+
+static const unsigned char *counted_of(const Finishing *f, size_t i)
+{
+    return f->counted + (f->round->records[i].mem.address - f->round->records[0].mem.address);
+}
+
+/* Images that fail stay without a record. */
+static void finish_task(void *context, size_t task, unsigned thread)
+{
+    const Finishing *const f = context;
+    const size_t first = task * TASK_IMAGES, left = f->round->n - first;
+    (void)thread;
+    for (size_t i = first; i < first + (left < TASK_IMAGES ? left : TASK_IMAGES); i++)
+        if (sample_is_narrow(f->round->images[i].sample) &&
+            finish(f->round, i, counted_of(f, i), &f->out[i], NULL) != IMGSTAT_OK)
+            f->out[i] = NULL;
+}
+
+/* Statistics of narrow samples, which never need a further read by the device, are computed by all
+ * threads. */
+static void finish_together(Finishing *f)
+{
+    const size_t tasks = (f->round->n + TASK_IMAGES - 1) / TASK_IMAGES;
+    const unsigned threads = f->round->device->threads;
+    ThreadPool *pool = NULL;
+    if (tasks < 2 || threads < 2 ||
+        thread_pool_create(threads < tasks ? threads : (unsigned)tasks, &pool, NULL) != IMGSTAT_OK)
+        return;
+    thread_pool_run(pool, tasks, finish_task, f);
+    thread_pool_destroy(pool);
+}
+
 static ImgstatResult measure_round(const Round *round, ImgstatRecord **out, ImgstatError *err)
 {
     unsigned char *const counted = buffer_cache_acquire(round->device->cache, round->bytes);
     if (!counted)
         return error_memory(err, round->bytes, "records");
+    Finishing finishing = {.round = round, .counted = counted, .out = out};
     ImgstatResult res = count(round, counted, err);
-    for (size_t i = 0, at = 0; i < round->n && res == IMGSTAT_OK; i++) {
-        res = finish(round, i, counted + at, &out[i], err);
-        at += round->records[i].mem.bytes;
-    }
+    if (res == IMGSTAT_OK)
+        finish_together(&finishing);
+    for (size_t i = 0; i < round->n && res == IMGSTAT_OK; i++)
+        if (!out[i])
+            res = finish(round, i, counted_of(&finishing, i), &out[i], err);
     buffer_cache_release(counted);
     return res;
 }

@@ -173,7 +173,7 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, NULL, &reader, err));
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
-    reader.direct = true;
+    reader.direct = reader.tiles_there = true;
     reader.hash = set->hash;
     Record *record = NULL;
     IMGSTAT_TRY(count_page(&reader, set->how, &record, err));
@@ -187,7 +187,7 @@ static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, I
     IMGSTAT_TRY(select_page(set, i, err));
     IMGSTAT_TRY(
         page_reader_open(set->device, set->file->decoder, false, &set->memory, NULL, reader, err));
-    reader->direct = true;
+    reader->direct = reader->tiles_there = true;
     return page_reader_set_region(reader, &set->how->region, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/pixel.h"
 #include "codec/salvage.h"
+#include "decode/tile_bands.h"
 #include "measure/read_ahead.h"
 
 #include <stdatomic.h>
@@ -138,6 +139,12 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     return IMGSTAT_OK;
 }
 
+bool page_reader_tiles_there(Decoder *decoder)
+{
+    size_t row;
+    return row_bytes_of(decoder, &row) && tile_bands_possible(decoder, band_height(decoder, row));
+}
+
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out)
 {
     *out = (PageReader){.device = device,
@@ -252,18 +259,13 @@ static uint32_t last_row_of(const PageReader *reader)
                                                      : reader->decoder->page.height;
 }
 
-ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err)
+/* Decodes rows of the page by the processor, and uses them. */
+static ImgstatResult each_decoded(PageReader *reader, uint32_t first, uint32_t last, UseBand use,
+                                  void *context, ImgstatError *err)
 {
-    IMGSTAT_TRY(cancel_check(reader->cancel, err));
-    if (reader->plane < reader->filled)
-        return use_rows(reader, &reader->page, use, context, err);
     Decoder *const decoder = reader->decoder;
-    const uint32_t first = first_row_of(reader), last = last_row_of(reader);
-    IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
-    if (reader->page.mask)
-        IMGSTAT_TRY(page_mask_begin(decoder, err));
-    decoder->next_row = first;
     ReadAhead *ahead = NULL;
+    decoder->next_row = first;
     ImgstatResult res = read_ahead_start(decoder, &reader->page, first, last, reader->rows,
                                          decoder->options.threads > 1, &ahead, err);
     for (uint64_t row = first; res == IMGSTAT_OK && row < last; row += reader->rows) {
@@ -278,11 +280,52 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
             res = use_rows(reader, &band, use, context, err);
     }
     read_ahead_stop(ahead);
-    if (res == IMGSTAT_OK && last < decoder->page.height)
-        salvage_warn(decoder);
-    if (reader->kept && res == IMGSTAT_OK)
-        reader->filled = (uint16_t)(reader->plane + 1);
     return res;
+}
+
+/* Uses bands that the device decodes, and rows that the processor decodes in place of it. */
+static ImgstatResult each_there(PageReader *reader, TileBands *bands, UseBand use, void *context,
+                                ImgstatError *err)
+{
+    ImgstatResult res = IMGSTAT_OK;
+    for (bool more = true; res == IMGSTAT_OK && more;) {
+        ImagePro band;
+        bool decoded;
+        res = cancel_check(reader->cancel, err);
+        if (res == IMGSTAT_OK)
+            res = tile_bands_next(bands, &band, &decoded, err);
+        more = res == IMGSTAT_OK && band.height > 0;
+        if (more && decoded)
+            res = use(context, &band, err);
+        else if (more)
+            res = each_decoded(reader, band.first_row, band.first_row + band.height, use, context,
+                               err);
+    }
+    tile_bands_close(bands);
+    return res;
+}
+
+ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err)
+{
+    IMGSTAT_TRY(cancel_check(reader->cancel, err));
+    if (reader->plane < reader->filled)
+        return use_rows(reader, &reader->page, use, context, err);
+    Decoder *const decoder = reader->decoder;
+    const uint32_t first = first_row_of(reader), last = last_row_of(reader);
+    TileBands *bands = NULL;
+    IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
+    if (reader->tiles_there && !reader->kept && !reader->hash && reader->region.width == 0)
+        IMGSTAT_TRY(tile_bands_open(reader->device, decoder, reader->rows, &bands, err));
+    if (bands)
+        return each_there(reader, bands, use, context, err);
+    if (reader->page.mask)
+        IMGSTAT_TRY(page_mask_begin(decoder, err));
+    IMGSTAT_TRY(each_decoded(reader, first, last, use, context, err));
+    if (last < decoder->page.height)
+        salvage_warn(decoder);
+    if (reader->kept)
+        reader->filled = (uint16_t)(reader->plane + 1);
+    return IMGSTAT_OK;
 }
 
 /* ---- Direct reads ----

@@ -30,6 +30,7 @@ typedef struct PageReader {
     bool kept;
     uint16_t filled;      /* planes that are kept and decoded */
     bool direct;          /* page_reader_direct may be used; false after a direct read has failed */
+    bool tiles_there;     /* bands may be large ones in the device's memory */
     uint32_t rows;        /* of a band */
     bool measures;        /* page_reader_each masks lost samples */
     uint8_t *lost_mask;   /* memory for that mask, with the rows of `page`; NULL: no salvage */
@@ -49,6 +50,10 @@ size_t page_reader_whole_bytes(const Decoder *decoder);
  * because they are read again. Planes are images of one channel. */
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                                const Cancel *cancel, PageReader *out, ImgstatError *err);
+
+/* Returns whether devices that do not fetch decode the page selected, if a reader that does not
+ * keep it has tiles_there set. */
+bool page_reader_tiles_there(Decoder *decoder);
 
 /* Makes a reader of an image, which is its own only band. */
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out);

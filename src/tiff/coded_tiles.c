@@ -70,7 +70,6 @@ static bool describe_page(const TiffDecoder *td, TiledPage *out)
                        .swapped = layout->swapped,
                        .is_signed = sample_is_signed(page->sample)};
     return n <= UINT32_MAX && layout->tile_bytes <= DEFLATED_ROWS_MOST &&
-           n * layout->tile_bytes <= TILES_BYTES_MOST &&
            (uint64_t)layout->tile_width * layout->per_tile <= DEFLATED_ROWS_MOST &&
            td->plane_at == 0 && td->pixels_end == UINT64_MAX && !td->offsets_truncated &&
            samples_are_known(td) && find_coding(layout, &out->coding);
@@ -118,9 +117,12 @@ static bool find_tile(const TiffDecoder *td, const TiledPage *page, uint32_t num
 bool tiff_coded_tiles(Decoder *base, TiledPage *out, CodedTile **tiles)
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;
-    *tiles = NULL;
+    if (tiles)
+        *tiles = NULL;
     if (base->mode == DECODE_PLAIN || !describe_page(td, out))
         return false;
+    if (!tiles)
+        return true;
     CodedTile *const list = malloc(out->n_tiles * sizeof *list);
     bool good = list != NULL;
     for (uint32_t i = 0; i < out->n_tiles && good; i++)

@@ -3,7 +3,6 @@
 #include "transform/file.h"
 
 #include "base/image.h"
-#include "base/sample.h"
 #include "codec/encoder.h"
 #include "measure/measure.h"
 #include "transform/group_transfer.h"
@@ -97,14 +96,7 @@ static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path
     const EncodeOptions encode = {.compression = how->compression,
                                   .level = how->has_level ? how->level : -1,
                                   .fast = how->fast};
-    const EncodePage page = {.width = image->width,
-                             .height = image->height,
-                             .channels = image->channels,
-                             .sample = image->sample,
-                             .bits =
-                                 image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
-                             .alpha = alpha,
-                             .mapped = true};
+    const EncodePage page = encode_page_of(image, alpha);
     const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
     OutputFile output;
     ImgstatResult res = output_file_open(

@@ -380,18 +380,25 @@ ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker
     return level_maker_write(output->levels, page->page, output->encoder, err);
 }
 
-/* Opens the page for reading: where the device has decoded it, it is kept in the device's memory,
- * unless something is to be done to its pixels that only the processor does. */
+/* Opens the page for reading. If the device has decoded it, it is kept in the device's memory; a
+ * large one may be decoded there band by band, as often as it is read. Not if something is to be
+ * done to its pixels that only the processor does. */
 static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                               PageReader *out, ImgstatError *err)
+                               const TransferShape *shape, PageReader *out, ImgstatError *err)
 {
-    const bool plain = !worker->mapped && !decoder->page.has_nodata && !pipeline->write->has_nodata;
+    const bool plain = !worker->mapped && !shape->has_hole;
     const FedPage *const fed = plain ? worker->fed : NULL;
     const ImagePro *const there =
         fed ? page_batch_image(fed->batch, fed->number, &decoder->page) : NULL;
-    if (!there)
-        return page_reader_open(worker->device, decoder, page_memory(pipeline, decoder).keep,
-                                &worker->in, &worker->cancel, out, err);
+    if (!there) {
+        const bool tiles =
+            plain && !worker->device->ops->fetches && page_reader_tiles_there(decoder);
+        const bool keep = !tiles && page_memory(pipeline, decoder).keep;
+        IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
+                                     out, err));
+        out->tiles_there = tiles;
+        return IMGSTAT_OK;
+    }
     page_reader_of_image(worker->device, there, out);
     out->decoder = decoder;
     out->cancel = &worker->cancel;
@@ -407,7 +414,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
     PageReader reader;
-    IMGSTAT_TRY(open_page(pipeline, worker, decoder, &reader, err));
+    IMGSTAT_TRY(open_page(pipeline, worker, decoder, &shape, &reader, err));
     Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
     Transfer *own = NULL;
     ClahePage *clahe = NULL;

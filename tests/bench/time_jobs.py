@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times whole jobs over folders of PNGs on each device: many photographs measured and normalized, many small images.
+"""Times whole jobs over folders on each device: many photographs measured and normalized, many small images.
 
 usage: time_jobs.py IMGSTAT PHOTO SCRATCH
 
 PHOTO is a PNG photograph of some megapixels; 64 different ones are made of it, and linked as often as needed. The files
 are in the page cache; what is written goes to /dev/shm where it is there.
 
-Environment: JOBS (a list of stats-256, stats-2000, normalize-256, normalize-2000, small-10000; default all),
-THREADS (default "16,4"), RUNS (default 2, by turns; the least is printed), SECONDS (nothing begins after so many).
+Environment: JOBS (a list of stats-256, stats-2000, normalize-256, normalize-2000, small-10000; default all of these; with
+-strips or -tiles behind it a job is one of TIFFs, and normalize-256-tiles-png writes PNGs), DEVICES (default
+"cpu,cuda,auto"), THREADS (default "16,4"), RUNS (default 2, by turns; the least is printed), SECONDS (nothing begins after
+so many).
 """
 
 import os
@@ -18,12 +20,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import make_tiles
+
 HERE = Path(__file__).resolve().parent
 JOBS = os.environ.get("JOBS", "stats-256,stats-2000,normalize-256,normalize-2000,small-10000").split(",")
 THREADS = [int(n) for n in os.environ.get("THREADS", "16,4").split(",")]
 RUNS = int(os.environ.get("RUNS", "2"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
-DEVICES = ("cpu", "cuda", "auto")
+DEVICES = os.environ.get("DEVICES", "cpu,cuda,auto").split(",")
 DIFFERENT = 64
 BEGAN = time.monotonic()
 
@@ -36,19 +40,21 @@ def run(*command):
 
 def link(sources, folder, count):
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{i:05}.png" for i in range(count)]
+    files = [folder / f"{i:05}{sources[0].suffix}" for i in range(count)]
     for i, file in enumerate(files):
         if not file.exists():
             os.link(sources[i % len(sources)], file)
     return files
 
 
-def make_photographs(program, photo, folder):
-    """Half of them compressed with searches for matches, as most PNGs are, half as imgstat writes them."""
+def make_photographs(program, photo, folder, form):
+    """Half of them compressed with searches for matches, as most files are, half as imgstat writes them; tiles all so."""
+    if form == "tiles":
+        return make_tiles.make_photographs(program, photo, folder)
     folder.mkdir(parents=True, exist_ok=True)
     made, started = [], []
     for i in range(DIFFERENT):
-        to = folder / f"{i:02}.png"
+        to = folder / f"{i:02}.{'tif' if form == 'strips' else 'png'}"
         made.append(to)
         started.append(subprocess.Popen([program, "normalize", "-q", "--device=cpu", "--force", "--jobs=1",
                                          f"--method=gamma={0.7 + 0.01 * i:.2f}", *(["--level=6"] if i % 2 else []), photo,
@@ -63,11 +69,10 @@ def make_small(folder):
     return sorted(folder.rglob("*.png"))
 
 
-def timed(program, job, device, threads, files):
+def timed(program, words, device, threads, files):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as out:
-        words = ["normalize", "-q", "-o", out] if job == "normalize" else ["stats", "--json"]
         began = time.monotonic()
-        run(program, *words, "--device", device, "--jobs", threads, *files)
+        run(program, *[out if word == "OUT" else word for word in words], "--device", device, "--jobs", threads, *files)
         return time.monotonic() - began
 
 
@@ -75,26 +80,28 @@ def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     program, photo, scratch = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3]).resolve()
-    photographs = make_photographs(program, photo, scratch / "photographs")
-    small = make_small(scratch / "small") if any(job.startswith("small") for job in JOBS) else []
-    print(f"{DIFFERENT} photographs: {sum(p.stat().st_size for p in photographs)} bytes")
-    print("| job | threads | cpu s | cuda s | auto s | cpu / cuda | auto / best |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    made = {}
+    print(f"| job | threads | {' | '.join(f'{device} s' for device in DEVICES)} |")
+    print(f"| --- | ---: |{' ---: |' * len(DEVICES)}")
     for job in JOBS:
-        kind, count = job.split("-")
-        files = link(small if kind == "small" else photographs, scratch / job, int(count))
+        kind, count, form, to = (job.split("-") + ["", ""])[:4]
+        source = "small" if kind == "small" else form
+        if source not in made:
+            made[source] = (make_small(scratch / "small") if kind == "small"
+                            else make_photographs(program, photo, scratch / f"photographs{form}", form))
+        words = (["normalize", "-q", "-o", "OUT", *([f"--format={to}"] if to else [])] if kind == "normalize"
+                 else ["stats", "--json"])
+        files = link(made[source], scratch / job, int(count))
         run(program, "stats", "--device=cpu", *files[:DIFFERENT])  # into the cache
         for threads in THREADS:
             times = {device: [] for device in DEVICES}
             for _ in range(RUNS):
                 for device in DEVICES:
                     if time.monotonic() - BEGAN < SECONDS:
-                        times[device].append(timed(program, kind, device, threads, files))
+                        times[device].append(timed(program, words, device, threads, files))
             if not all(times.values()):
                 break
-            cpu, cuda, auto = (min(times[device]) for device in DEVICES)
-            print(f"| {job} | {threads} | {cpu:.2f} | {cuda:.2f} | {auto:.2f} | {cpu / cuda:.2f} | "
-                  f"{auto / min(cpu, cuda):.2f} |", flush=True)
+            print(f"| {job} | {threads} | {' | '.join(f'{min(times[device]):.2f}' for device in DEVICES)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -99,11 +99,11 @@ SAMPLES = {"u8": ("B", 1), "i8": ("b", 2), "u16": ("H", 1), "i16": ("h", 2), "u3
 
 
 def tiff_file(body, tags):
-    """Little-endian, body from byte 8 on; tags: number, type (3: SHORT, 4: LONG) and values."""
+    """Little-endian, body from byte 8 on; tags: number, type (2: ASCII, 3: SHORT, 4: LONG) and values."""
     entries, extra, at = b"", b"", 8 + len(body) + len(body) % 2
     behind = at + 2 + 12 * len(tags) + 4
     for tag, kind, values in sorted(tags):
-        data = struct.pack(f"<{len(values)}{'H' if kind == 3 else 'I'}", *values)
+        data = struct.pack(f"<{len(values)}{ {2: 'B', 3: 'H', 4: 'I'}[kind]}", *values)
         place = data.ljust(4, b"\0") if len(data) <= 4 else struct.pack("<I", behind + len(extra))
         extra += b"" if len(data) <= 4 else data + b"\0" * (len(data) % 2)
         entries += struct.pack("<HHI", tag, kind, len(values)) + place

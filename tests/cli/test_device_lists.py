@@ -71,15 +71,15 @@ def test_dealing(program, folder):
             run(program, *command, "--device", device, "--jobs", 6, *names,
                 variables=gpus(3, log=log, meet=len(listed)))
             lines = [line.split() for line in log.read_text().splitlines()]
-            opened = Counter(int(name[5:]) for name, _ in lines)
+            opened = Counter(int(name[5:]) for name, *_ in lines)
             work = Counter()
-            for name, calls in lines:
+            for name, calls, _ in lines:
                 work[int(name[5:])] += int(calls)
             check(sorted(opened) == listed, f"{command}, {device}: {opened} were opened")
             check(all(work[gpu] > 0 for gpu in listed), f"{command}, {device}: {work}")
     log.unlink()
     run(program, "stats", "--device=cuda:0,1", "--jobs=1", *names, variables=gpus(2, log=log))
-    check(log.read_text() == "cuda:0 24\n", "one thread has one device")
+    check(log.read_text() == "cuda:0 24 0\n", "one thread has one device")
 
 
 def test_lost_device(program, folder):

@@ -6,6 +6,7 @@ with. GPUs are stand-ins (stand_in.c), and IMGSTAT_DECODE=threads gives them all
 usage: test_fed_devices.py IMGSTAT
 """
 
+import itertools
 import os
 import random
 import re
@@ -25,7 +26,7 @@ COMMANDS = (["stats"], ["stats", "--json", "--mode", "--shape", "--percentiles=0
             ["stats", "--json", "--by=group=([a-z]*)[0-9]*.png"], ["stats", "--json", "--region=3,2,9,5"],
             ["stats", "--json", "--salvage"])
 
-TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth=8"], ["equalize"], ["equalize", "--clahe"],
+TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth=8"], ["equalize", "--memory=40M"], ["equalize", "--clahe"],
               ["normalize", "--format=tiff", "--depth=float"], ["normalize", "--method=percentile", "--level=6"],
               ["normalize", "--nodata=3"], ["equalize", "--together=file"])
 
@@ -68,6 +69,76 @@ def damaged(rng, data):
     return bytes(changed)
 
 
+def lzw(data):
+    """Codes of single bytes, with a clear code before they become longer."""
+    codes = []
+    for at in range(0, len(data), 200):
+        codes += [256, *data[at:at + 200]]
+    bits = "".join(f"{code:09b}" for code in [*codes, 257])
+    return int(bits.ljust((len(bits) + 7) // 8 * 8, "0"), 2).to_bytes((len(bits) + 7) // 8, "big")
+
+
+def packbits(rows):
+    """Literals, and a run where a row begins with one."""
+    out = b""
+    for row in rows:
+        if len(row) > 1 and row[0] == row[1]:
+            out, row = out + bytes([255, row[0]]), row[2:]
+        for at in range(0, len(row), 128):
+            out += bytes([len(row[at:at + 128]) - 1]) + row[at:at + 128]
+    return out
+
+
+def tiff_picture(rng, sample, compression):
+    """A TIFF in strips or tiles, with a predictor and a nodata value or without."""
+    letter, kind = harness.SAMPLES[sample]
+    size, channels = struct.calcsize(letter), rng.choice((1, 1, 3))
+    width, height, apart = rng.randrange(1, 70), rng.randrange(1, 50), rng.random() < 0.3
+    tile = (16, 32) if rng.random() < 0.5 else (width, rng.randrange(1, height + 1))
+    across, down = -(-width // tile[0]), -(-height // tile[1])
+    in_pixel = 1 if apart else channels
+    predictor = 2 if kind != 3 and compression != 32773 and rng.random() < 0.5 else 1
+    body, offsets, counts = b"", [], []
+    for number in range(across * down * (channels if apart else 1)):
+        left = height - number // across % down * tile[1]
+        rows = []
+        for _ in range(tile[1] if tile[0] == 16 else min(left, tile[1])):
+            values = [rng.choice((0, 1, 7, 7, rng.randrange(100))) for _ in range(tile[0] * in_pixel)]
+            if predictor == 2:
+                values = [(v - (values[i - in_pixel] if i >= in_pixel else 0)) % (1 << 8 * size) for i, v in enumerate(values)]
+                rows.append(b"".join(v.to_bytes(size, "little") for v in values))
+            else:
+                rows.append(struct.pack(f"<{len(values)}{letter}", *values))
+        data = b"".join(rows)
+        data = {1: data, 5: lzw(data), 8: zlib.compress(data, rng.choice((0, 1, 6))), 32773: packbits(rows)}[compression]
+        offsets.append(8 + len(body))
+        counts.append(len(data))
+        body += data + b"\0" * (len(data) % 2)
+    place = [(322, 4, [16]), (323, 4, [32]), (324, 4, offsets), (325, 4, counts)] if tile[0] == 16 else \
+        [(273, 4, offsets), (278, 4, [tile[1]]), (279, 4, counts)]
+    if rng.random() < 0.4:  # GDAL_NODATA: "7" and its NUL
+        place.append((42113, 2, [ord("7"), 0]))
+    return harness.tiff_file(body, [(256, 4, [width]), (257, 4, [height]), (258, 3, [8 * size] * channels),
+                                    (259, 3, [compression]), (262, 3, [2 if channels == 3 else 1]), (277, 3, [channels]),
+                                    (284, 3, [2 if apart else 1]), (317, 3, [predictor]), (339, 3, [kind] * channels),
+                                    *place])
+
+
+def make_tiffs(folder):
+    rng = random.Random(6)
+    folder.mkdir()
+    for i in range(100):
+        sample = rng.choice(("u8", "u8", "u16", "i16", "i8", "f32", "u32", "f64"))
+        data = tiff_picture(rng, sample, (1, 5, 8, 8, 32773)[i % 5])
+        (folder / f"{i:03}-{sample}.tif").write_bytes(data)
+        if i % 4 == 0:
+            at = rng.randrange(8, len(data))
+            (folder / f"{i:03}wrong-{sample}.tif").write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1:])
+    for path in sorted(harness.TESTDATA.glob("*.tif")):
+        shutil.copy(path, folder)
+    return [path.relative_to(folder.parent) for path in sorted(folder.iterdir())]
+
+
 def make_files(folder):
     rng = random.Random(5)
     kinds = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (2, 8), (2, 16), (3, 1), (3, 2), (3, 4), (3, 8), (4, 8), (4, 16),
@@ -102,7 +173,7 @@ def test_same(program, folder):
                 check(got[0] == expected[0], f"{what}: exit status {got[0]}, expected {expected[0]}")
                 check(got[1] == expected[1], f"{what} prints something else")
                 check(got[2] == expected[2], f"{what} says something else: {got[2][-300:]!r}")
-                check(not {"--region=3,2,9,5", "--salvage"}.isdisjoint(words) or log.read_text() != "cuda:0 0\n",
+                check(not {"--region=3,2,9,5", "--salvage"}.isdisjoint(words) or log.read_text() != "cuda:0 0 0\n",
                       f"{what}: the device has done nothing")
     print(f"{compared} lines compared")
     check(compared > 1000, "nothing was compared")
@@ -116,11 +187,14 @@ def compare_files(a, b, what):
     return len(names)
 
 
-def test_written(program, folder):
-    make_files(folder / "in")
-    names = [path.relative_to(folder) for path in sorted((folder / "in").glob("*.png"))]
+def decoded(log):
+    return sum(int(line.split()[2]) for line in log.read_text().splitlines())
+
+
+def compare_written(program, folder, names, commands, least):
+    """Transforms files on both devices. least: files that the device decodes."""
     log, compared = folder / "log", 0
-    for i, words in enumerate(TRANSFORMS):
+    for i, words in enumerate(commands):
         cpu, cuda = folder / f"{i}a", folder / f"{i}b"
         expected = run(program, *words, "--device=cpu", *names, "-o", cpu, status=None, cwd=folder)
         for jobs, more in (1, {}), (3, {"doubt": 3}):
@@ -132,10 +206,77 @@ def test_written(program, folder):
                     for done, to in ((expected, cpu), (got, cuda))]
             check(got.returncode == expected.returncode and said[0] == said[1], f"{what} says something else: {said[1][-300:]!r}")
             compared += compare_files(cpu, cuda, what)
-            calls = sum(int(line.split()[1]) for line in log.read_text().splitlines())
-            check(calls > 50, f"{what}: the device has done nothing")
+            check(decoded(log) >= least, f"{what}: {decoded(log)} decoded")
     print(f"{compared} files compared")
     check(compared > 1000, "nothing was compared")
+
+
+def test_written(program, folder):
+    make_files(folder / "in")
+    names = [path.relative_to(folder) for path in sorted((folder / "in").glob("*.png"))]
+    compare_written(program, folder, names, TRANSFORMS, len(names) // 3)
+
+
+def test_tiffs(program, folder):
+    """Strips and tiles, also with nodata values and in files that are damaged."""
+    names = make_tiffs(folder / "in")
+    log = folder / "log"
+    for words in ["stats", "--json", "--percentiles=1"], ["hist", "--json"], ["stats", "--json", "--by=group=.*-([a-z]+)[.]tif"]:
+        expected = texts(run(program, *words, "--device=cpu", *names, status=None, cwd=folder))
+        for jobs, more in (1, {}), (3, {"doubt": 3}):
+            log.unlink(missing_ok=True)
+            got = texts(run(program, *words, "--device=cuda", f"--jobs={jobs}", *names, status=None, cwd=folder,
+                            variables=gpu(log=log, **more)))
+            check(got == expected, f"{words} with {jobs} threads says or prints something else")
+            check(decoded(log) > len(names) // (4 if more else 3), f"{words}: {decoded(log)} of {len(names)} decoded")
+    check(expected[1].count(b"\n") > 3, "no groups")
+
+
+def test_tiffs_written(program, folder):
+    names = make_tiffs(folder / "in")
+    run(program, "normalize", "--save-transfer=maps.json", "in/001-u8.tif", "-o", "made.tif", cwd=folder)
+    compare_written(program, folder, names, (*TRANSFORMS, ["apply", "maps.json"], ["normalize", "--format=png", "--depth=16"]),
+                    len(names) // 3)
+
+
+def test_bands(program, folder):
+    """One large page, in several bands, of which the device doubts some, and one is damaged."""
+    rng = random.Random(7)
+    width, height, side = 30000, 200, 16
+    across, down = -(-width // side), -(-height // side)
+    kinds = [zlib.compress(bytes(rng.choice((0, 7, 200, rng.randrange(256))) for _ in range(side * side * 3)))
+             for _ in range(50)]
+    log = folder / "log"
+    for name, wrong in ("right.tif", None), ("wrong.tif", across * down // 2):
+        tiles = [rng.choice(kinds) for _ in range(across * down)]
+        if wrong:
+            tiles[wrong] = tiles[wrong][:-1] + bytes([tiles[wrong][-1] ^ 1])
+        offsets = [*itertools.accumulate((len(tile) for tile in tiles[:-1]), initial=8)]
+        (folder / name).write_bytes(harness.tiff_file(b"".join(tiles), [
+            (256, 4, [width]), (257, 4, [height]), (258, 3, [8] * 3), (259, 3, [8]), (262, 3, [2]), (277, 3, [3]),
+            (322, 4, [side]), (323, 4, [side]), (324, 4, offsets), (325, 4, [len(tile) for tile in tiles]),
+            (42113, 2, [*b"200", 0])]))
+        for words in (["stats", "--json", "--mode"], ["hist", "--json"], ["stats", "--json", "--hash"],
+                      ["stats", "--json", "--region=5,30,20000,100"]):
+            expected = texts(run(program, *words, "--device=cpu", name, status=None, cwd=folder))
+            for more in {}, {"doubt": 1}:
+                log.unlink(missing_ok=True)
+                got = texts(run(program, *words, "--device=cuda:0,0", name, status=None, cwd=folder,
+                                variables=gpu(log=log, **more)))
+                check(got == expected, f"{words} of {name} says or prints something else: {got[2]!r}")
+                least = 0 if more or "--region" in words[-1] or "--hash" in words else 2 if wrong else 4
+                check(decoded(log) >= least, f"{words}: {decoded(log)} bands decoded")
+        for i, (words, least) in enumerate(((["normalize", "--fast"], 4), (["equalize", "--clahe", "--fast"], 4),
+                                            (["normalize", "--depth=float", "--format=tiff"], 4),
+                                            (["normalize", "--out-nodata=3", "--fast"], 0))):
+            names = [f"{i}{device}{name}" for device in ("cpu", "cuda")]
+            log.unlink(missing_ok=True)
+            done = [run(program, *words, f"--device={device}", name, "-o", to, "--force", status=None, cwd=folder,
+                        variables=gpu(log=log)) for device, to in zip(("cpu", "cuda:0,0"), names)]
+            written = [(folder / to).exists() and (folder / to).read_bytes() for to in names]
+            check(done[0].returncode == done[1].returncode == (1 if wrong else 0), f"{words} of {name}: {done[1].stderr!r}")
+            check(written[0] == written[1] and bool(written[0]) == (not wrong), f"{words} of {name}: other bytes")
+            check(decoded(log) >= (0 if wrong else least), f"{words} of {name}: {decoded(log)} bands decoded")
 
 
 def test_plain(program, folder):

@@ -419,3 +419,42 @@ def test_saving(tmp_path, testdata):
     with pytest.raises(imgstat.Error, match="no space in the store") as raised:
         imgstat.save(x, Full(), format="png")
     assert raised.value.code == "io" and isinstance(raised.value.__cause__, OSError)
+
+
+def test_many_files(testdata, capfd):
+    """Each image of each file in order, as the program has them; files that fail with their errors."""
+    paths = [testdata / name for name in GOOD] + [testdata / "bad-crc.png", testdata / "photo.tif"]
+    lines = program(capfd, *paths)
+    done = list(imgstat.measure_files(paths, threads=3, percentiles=[50]))
+    assert len(done) == len(lines) > 40
+    for (source, page, s, error), line in zip(done, lines):
+        assert str(source) == line["file"]
+        if error:
+            assert page is None and s is None and error.code == line["error"] and str(error) == line["message"]
+            continue
+        mean = s.mean if page.channels > 1 else (s.mean,)
+        assert (page.width, page.height, page.sample) == (line["width"], line["height"], line["sample"])
+        for a, channel in zip(mean, line["channels"]):
+            assert a == channel["mean"] or channel["mean"] is None and a != a
+    assert [bool(m.error) for m in imgstat.measure_files([b"x", (testdata / "photo.tif").read_bytes()])] == [True, False]
+    assert next(imgstat.measure_files(iter(paths), region=(0, 0, 1, 1))).stats.count in (1, (1, 1, 1))
+    assert list(imgstat.measure_files([])) == []
+    with pytest.raises(TypeError):
+        list(imgstat.measure_files(paths, foo=1))
+    with pytest.raises(TypeError):
+        list(imgstat.measure_files([3]))
+
+
+def test_many_files_end(testdata):
+    """The iterable is read a little ahead, and not after the generator is closed."""
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(1)
+            yield testdata / "photo.tif"
+
+    measured = imgstat.measure_files(endless(), threads=2)
+    assert [next(measured).page.width for _ in range(5)] == [640] * 5
+    measured.close()
+    assert 5 <= len(taken) <= 12

@@ -21,8 +21,24 @@ typedef struct OpenDevice {
     struct OpenDevice *next;
 } OpenDevice;
 
-/* Threads without the interpreter's lock use the list, too. */
+/* Threads without the interpreter's lock use the list, too. A fork waits for them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t forks = PTHREAD_ONCE_INIT;
+
+static void lock_list(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_list(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(lock_list, unlock_list, unlock_list); /* fails without memory only */
+}
 
 static bool same_kind(const OpenDevice *a, const char *name, unsigned threads)
 {
@@ -32,13 +48,14 @@ static bool same_kind(const OpenDevice *a, const char *name, unsigned threads)
 static ImgstatDevice *take_idle(State *state, const char *name, unsigned threads)
 {
     ImgstatDevice *device = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_once(&forks, watch_forks);
+    lock_list();
     for (OpenDevice *d = state->devices; d && !device; d = d->next)
         if (!d->busy && same_kind(d, name, threads)) {
             d->busy = true;
             device = d->device;
         }
-    pthread_mutex_unlock(&lock);
+    unlock_list();
     return device;
 }
 
@@ -68,10 +85,10 @@ ImgstatDevice *device_take(State *state, const char *name, unsigned threads)
         raise_result(state, res, &err);
         return NULL;
     }
-    pthread_mutex_lock(&lock);
+    lock_list();
     opened->next = state->devices;
     state->devices = opened;
-    pthread_mutex_unlock(&lock);
+    unlock_list();
     return opened->device;
 }
 
@@ -93,7 +110,7 @@ void device_give(State *state, ImgstatDevice *device)
 {
     OpenDevice *given = NULL, **place = NULL;
     unsigned idle = 0;
-    pthread_mutex_lock(&lock);
+    lock_list();
     for (OpenDevice **at = &state->devices; *at; at = &(*at)->next)
         if ((*at)->device == device) {
             given = *at;
@@ -107,7 +124,7 @@ void device_give(State *state, ImgstatDevice *device)
         *place = given->next;
     else
         given = NULL;
-    pthread_mutex_unlock(&lock);
+    unlock_list();
     if (given)
         imgstat_device_close(given->device);
     free(given);

@@ -19,7 +19,7 @@ static ImgstatPage page(uint32_t width, uint32_t height, uint16_t channels, Imgs
 static WorkSum measured(double n, ImgstatPage one, ImgstatMeasure how)
 {
     WorkSum sum = {0};
-    work_add(&sum, &one, &(ImgstatWork){.measure = &how}, n);
+    work_add(&sum, &one, &(ImgstatWork){.measure = &how}, false, n);
     return sum;
 }
 
@@ -91,7 +91,7 @@ Test(device_choice, chooses_what_was_faster)
             page(rows[i].width, rows[i].height, rows[i].channels, rows[i].sample);
         const ImgstatMethod method = {.transform = rows[i].transform};
         WorkSum sum = {0};
-        work_add(&sum, &one, &(ImgstatWork){.method = &method}, rows[i].n);
+        work_add(&sum, &one, &(ImgstatWork){.method = &method}, false, rows[i].n);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
@@ -101,10 +101,12 @@ Test(device_choice, chooses_what_was_faster)
     }
 }
 
-/* `stats` and `normalize` of PNGs beside an H100 (tests/bench/time_jobs.py). */
+/* `stats` and `normalize` of photographs and small images beside an H100
+ * (tests/bench/time_jobs.py): PNGs and TIFFs to PNG. */
 Test(device_choice, chooses_who_decodes)
 {
     static const struct {
+        const char *format;
         double n;
         uint32_t width, height;
         uint16_t channels;
@@ -112,20 +114,59 @@ Test(device_choice, chooses_who_decodes)
         double cpu, cuda;
         bool written;
     } rows[] = {
-        {256, 1507, 2048, 3, 16, 0.54, 0.75, false},  {256, 1507, 2048, 3, 4, 1.58, 1.36, false},
-        {2000, 1507, 2048, 3, 16, 3.88, 1.71, false}, {2000, 1507, 2048, 3, 4, 14.10, 2.00, false},
-        {10000, 512, 512, 1, 16, 0.74, 0.86, false},  {10000, 512, 512, 1, 4, 2.48, 1.01, false},
-        {256, 1507, 2048, 3, 16, 0.97, 1.39, true},   {2000, 1507, 2048, 3, 16, 7.40, 4.37, true},
-        {256, 1507, 2048, 3, 4, 3.54, 1.97, true},
+        {"png", 256, 1507, 2048, 3, 16, 0.54, 0.75, false},
+        {"png", 256, 1507, 2048, 3, 4, 1.58, 1.36, false},
+        {"png", 2000, 1507, 2048, 3, 16, 3.88, 1.71, false},
+        {"png", 2000, 1507, 2048, 3, 4, 14.10, 2.00, false},
+        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, false},
+        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, false},
+        {"png", 256, 1507, 2048, 3, 16, 0.97, 1.39, true},
+        {"png", 2000, 1507, 2048, 3, 16, 7.40, 4.37, true},
+        {"png", 256, 1507, 2048, 3, 4, 3.54, 1.97, true},
+        {"tiff", 256, 1507, 2048, 3, 16, 0.40, 0.62, false},
+        {"tiff", 2000, 1507, 2048, 3, 16, 2.84, 1.22, false},
+        {"tiff", 2000, 1507, 2048, 3, 4, 10.44, 1.21, false},
+        {"tiff", 1000, 1507, 2048, 3, 16, 3.02, 1.83, true},
+        {"tiff", 256, 1507, 2048, 3, 4, 2.80, 1.84, true},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const ImgstatPage one = page(rows[i].width, rows[i].height, rows[i].channels, IMGSTAT_U8);
+        ImgstatPage one = page(rows[i].width, rows[i].height, rows[i].channels, IMGSTAT_U8);
+        one.format = rows[i].format;
+        const double stream = strcmp(one.format, "tiff") == 0
+                                  ? 3 << 16
+                                  : (double)one.width * one.height * one.channels;
         const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
         const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
         WorkSum sum = {0};
-        work_add(&sum, &one, &work, rows[i].n);
-        work_add_fed(&sum, &one, rows[i].written, rows[i].n);
+        work_add(&sum, &one, &work, false, rows[i].n);
+        work_add_fed(&sum, &one, stream, rows[i].written, rows[i].n);
+        const double cpu = work_seconds_cpu(&sum, rows[i].threads);
+        const double cuda = work_seconds_cuda(&sum, rows[i].threads);
+        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
+        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
+        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
+                      cpu, cuda, rows[i].cpu, rows[i].cuda);
+    }
+}
+
+/* `stats` of one TIFF of deflate tiles, RGB of 8 bits (docs/lab/2026-11-26-tiff-folders.md). */
+Test(device_choice, chooses_for_large_tiled_pages)
+{
+    static const struct {
+        uint32_t side;
+        unsigned threads;
+        double cpu, cuda;
+    } rows[] = {
+        {25600, 16, 0.33, 0.76}, {25600, 8, 0.59, 0.65},  {25600, 4, 1.18, 0.71},
+        {25600, 2, 2.30, 0.79},  {58880, 16, 1.70, 1.31}, {58880, 8, 3.30, 1.23},
+        {58880, 4, 6.33, 1.20},
+    };
+    const ImgstatMeasure how = {.median = true};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const ImgstatPage one = page(rows[i].side, rows[i].side, 3, IMGSTAT_U8);
+        WorkSum sum = {0};
+        work_add(&sum, &one, &(ImgstatWork){.measure = &how}, true, 1);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;

@@ -2,13 +2,10 @@
 /* test_coded_tiles: TIFF files decoded by a device that runs the arithmetic of the kernels,
  * compiled as C, against the decoders, libtiff alone and what is faster: the same pixels, the same
  * sentences, and nothing outside a tile's input and output. */
-#include "codec/inflate_lanes.h"
-#include "codec/lzw_lanes.h"
-#include "codec/packbits_lanes.h"
-#include "codec/tile_lanes.h"
 #include "decode/decode.h"
 
 #include "tiff_files.h"
+#include "tiles_in_c.h"
 
 #include <criterion/criterion.h>
 #include <glob.h>
@@ -20,52 +17,6 @@ static size_t n_taken, n_right, n_failed;
 
 /* ---- The device ---- */
 
-/* Decompresses a tile from memory of its size to memory of its size. Returns false for a doubt. */
-static bool decompress(const TiledPage *page, const CodedTile *tile, uint8_t *out)
-{
-    static InflateLanes inflate;
-    static LzwLanes lzw;
-    const uint32_t before = tile->in % 4, n = tile->n_in + before;
-    uint8_t *const in = malloc(n + !n);
-    bool right = true;
-    cr_assert_not_null(in);
-    memcpy(in, (const uint8_t *)tile->in - before, n);
-    if (page->coding == TILE_DEFLATED) {
-        const InflateCall call = inflate_call(in, n, before, out, tile->n_out, tile->window);
-        right = inflate_by_lanes(&inflate, &call) == INFLATE_RIGHT &&
-                adler32(adler32(0, NULL, 0), out, tile->n_out) == tile->adler;
-    } else if (page->coding == TILE_LZW) {
-        const LzwCall call = {in + before, tile->n_in, out, tile->n_out};
-        right = lzw_by_lanes(&lzw, &call) == LZW_RIGHT;
-    } else if (page->coding == TILE_PACKBITS) {
-        right = packbits_by_lanes(in + before, tile->n_in, out, tile->n_out, page->row_bytes);
-    }
-    free(in);
-    return right;
-}
-
-static bool decode_tile(const TiledPage *page, const CodedTile *tile)
-{
-    TileLanes lanes;
-    uint8_t *const out = malloc(tile->n_out);
-    const TilePlace place = tile_place(page, tile->number);
-    cr_assert_not_null(out);
-    bool right = true;
-    if (page->coding == TILE_PLAIN)
-        memcpy(out, (const uint8_t *)tile->in, tile->n_out);
-    else
-        right = decompress(page, tile, out);
-    for (uint32_t y = 0; y < place.rows && right; y++) {
-        uint8_t *const row = out + (size_t)y * page->row_bytes;
-        tile_unpredict_row(&lanes, page, row);
-        tile_store_row(page, &place, y, row, (uint8_t *)page->pixels);
-    }
-    if (page->coding != TILE_PLAIN) /* there is room */
-        memcpy((uint8_t *)tile->out, out, tile->n_out);
-    free(out);
-    return right;
-}
-
 static ImgstatResult decode_async(Device *device, void *stream, const struct DecodeWork *work,
                                   DevMem there, DevMem checks, ImgstatError *err)
 {
@@ -76,7 +27,7 @@ static ImgstatResult decode_async(Device *device, void *stream, const struct Dec
         check[i].doubt = 0;
     n_taken += work->n_pages;
     for (size_t t = 0; t < work->n_tiles; t++)
-        if (!decode_tile(&work->pages[work->tiles[t].page], &work->tiles[t]))
+        if (!tile_decode(&work->pages[work->tiles[t].page], &work->tiles[t]))
             check[work->tiles[t].page].doubt = DOUBT_STREAM;
     return IMGSTAT_OK;
 }

@@ -4,8 +4,8 @@ from . import exposure
 from ._imgstat import (Array, Chain, Dataset, Error, Histogram, Record, Stats, Transfer, __version__, clahe, equalize,
                        histogram, match, normalize, percentile, stats)
 from .command import run
-from .files import File, Page, open, save
+from .files import File, Measured, Page, measure_files, open, save
 
-__all__ = ["Array", "Chain", "Dataset", "Error", "File", "Histogram", "Page", "Record", "Stats", "Transfer",
-           "__version__", "clahe", "equalize", "exposure", "histogram", "match", "normalize", "open", "percentile",
-           "run", "save", "stats"]
+__all__ = ["Array", "Chain", "Dataset", "Error", "File", "Histogram", "Measured", "Page", "Record", "Stats",
+           "Transfer", "__version__", "clahe", "equalize", "exposure", "histogram", "match", "measure_files",
+           "normalize", "open", "percentile", "run", "save", "stats"]

@@ -2,12 +2,15 @@
 """Open PNG and TIFF files: their pages, pixels, statistics and records."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike
 from types import TracebackType
-from typing import Any, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
-from ._imgstat import FileHandle, Record, Stats, Transfer, save_array
+from ._imgstat import Error, FileHandle, Record, Stats, Transfer, save_array
 
 _DTYPES = {"u": "uint", "i": "int", "f": "float"}
 
@@ -268,3 +271,50 @@ def save(array: Any, target: str | PathLike[str] | Writable, *, like: Page | Non
     page = {"like": like._file._handle, "page": like.index} if like else {}
     save_array(array, target, format=format, compression=compression, level=level, fast=fast, replace=replace,
                axes=axes, alpha=alpha, bits=bits, **page)
+
+
+class Measured(NamedTuple):
+    """An image of measure_files, or a file that failed."""
+
+    source: Source
+    page: Page | None  # its attributes stay; the file is closed
+    stats: Stats | None
+    error: Error | None
+
+
+_OPEN_OPTIONS = ("name", "salvage", "indices", "ignore_masks", "alpha_masks", "mask", "mask_page", "nodata", "limits")
+
+
+def _measure(source: Source, opened: dict[str, Any], options: dict[str, Any]) -> list[Measured]:
+    done: list[Measured] = []
+    try:
+        with open(source, **opened) as file:
+            for page in file.images:
+                done.append(Measured(source, page, page.stats(**options), None))
+    except Error as error:
+        done.append(Measured(source, None, None, error))
+    return done
+
+
+def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) -> Iterator[Measured]:
+    """Measure each image of many files, several files at a time; yields in the order of the files.
+
+    files: an iterable of what open takes, which is read as far as threads are free.
+    threads: files at a time; 0 for as many as there are processors.
+    options: those of open and of Page.stats. A file that fails is yielded with its error; its good images come first.
+    Closing the generator, or Ctrl-C, ends it. Statistics of all images as one: imgstat.Dataset.
+    """
+    opened = {word: options.pop(word) for word in _OPEN_OPTIONS if word in options}
+    options = {"threads": 1, **options}
+    n = threads or len(os.sched_getaffinity(0))
+    waiting: deque[Future[list[Measured]]] = deque()
+    pool = ThreadPoolExecutor(n, "imgstat")
+    try:
+        for source in files:
+            waiting.append(pool.submit(_measure, source, opened, options))
+            if len(waiting) > 2 * n:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

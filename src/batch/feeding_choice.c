@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* feeding_choice.c: which batches a device decodes for, and which of their pages. */
+#include "batch/feeding.h"
+
+#include "base/sample.h"
+#include "batch/job.h"
+#include "codec/encoder.h"
+
+#include <string.h>
+
+/* A batch takes about 0.2 s after 0.3 s for the device: fewer files are done before. */
+enum { LEAST_FILES = 32, LEAST_BYTES = 256 << 20 };
+
+enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
+
+typedef struct Sampled {
+    unsigned files, decodable;
+    uint64_t bytes;  /* of pixels, of the decodable */
+    uint64_t stream; /* of these, in the largest strip, tile or image that is one stream */
+    bool threads;
+} Sampled;
+
+bool feeding_open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
+{
+    bool unusual = false;
+    *file = NULL;
+    return jobs->open(jobs->context, job, &unusual, file) && !unusual &&
+           imgstat_file_pages(*file) == 1 &&
+           (!jobs->counts || sample_is_narrow((*file)->decoder->page.sample));
+}
+
+static void note_unusual(void *context, const char *sentence)
+{
+    (void)sentence;
+    *(bool *)context = true;
+}
+
+bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
+                      bool *unusual, ImgstatFile **file)
+{
+    ImgstatOpen open = *how;
+    open.warn = note_unusual;
+    open.warn_context = unusual;
+    return job_is_readable_again(job) && job_open(job, &open, cancel, file, NULL) == IMGSTAT_OK &&
+           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
+           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+}
+
+/* Uncompressed tiles gain nothing. */
+static bool has_coded_tiles(Decoder *decoder)
+{
+    TiledPage page;
+    return decoder->codec->coded_tiles(decoder, &page, NULL) &&
+           (page.coding != TILE_PLAIN || decoder->mode == DECODE_THREADS);
+}
+
+bool feeding_decodes(Decoder *decoder)
+{
+    return decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN && !page_is_masked(decoder) &&
+           (decoder->codec->deflated || (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
+}
+
+bool feeding_writes(const ImgstatJob *job, const ImgstatWrite *how)
+{
+    const EncodeFormat *const to = how && how->format ? encode_format_named(how->format)
+                                   : job->output      ? encode_format_of_path(job->output)
+                                                      : NULL;
+    return to && strcmp(to->name, "png") == 0 && !(how && how->has_level);
+}
+
+bool feeding_is_worthwhile(double pages, double fed, double bytes)
+{
+    return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
+}
+
+static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
+{
+    ImgstatFile *file;
+    sum->files++;
+    if (feeding_open_page(jobs, job, &file) && feeding_decodes(file->decoder)) {
+        const ImgstatPage *const page = &file->decoder->page;
+        const uint64_t bytes = (uint64_t)page->width * page->height * page->channels *
+                               imgstat_sample_bytes(page->sample);
+        const uint64_t tile = file->decoder->caps.tile_bytes, stream = tile ? tile : bytes;
+        sum->decodable++;
+        sum->bytes += bytes;
+        sum->stream = stream > sum->stream ? stream : sum->stream;
+        sum->threads = file->decoder->mode == DECODE_THREADS;
+        *like = *page;
+    }
+    imgstat_file_close(file);
+}
+
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *stream)
+{
+    const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
+    Sampled sum = {0};
+    if (device_list_is_cpu(jobs->devices) || jobs->devices->n > 1)
+        return false;
+    for (size_t i = 0; i < looked_at; i++)
+        sample_job(jobs, i * jobs->n / looked_at, &sum, like);
+    if (sum.decodable == 0)
+        return false;
+    const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
+    *always = sum.threads;
+    *stream = (double)sum.stream;
+    return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
+                                            stands_for * (double)sum.bytes);
+}
