@@ -53,6 +53,19 @@ PyObject *raise_result(State *state, ImgstatResult result, const ImgstatError *e
     return NULL;
 }
 
+PyObject *error_object(State *state, const char *name, ImgstatResult result, const char *sentence)
+{
+    ImgstatError err = {.code = result};
+    PyOS_snprintf(err.message, sizeof err.message, "%s", sentence);
+    const size_t bytes = strlen(name);
+    if (bytes <= UINT16_MAX && strncmp(err.message, name, bytes) == 0)
+        err.file_bytes = (uint16_t)bytes;
+    PyObject *const message = utf8_text(err.message, strlen(err.message));
+    PyObject *const error = message ? error_create(state, &err, message) : NULL;
+    Py_XDECREF(message);
+    return error;
+}
+
 ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err)
 {
     PyObject *type, *value, *traceback;

@@ -41,5 +41,6 @@ int add_save(PyObject *module);
 int add_stats(PyObject *module);
 int add_transfer(PyObject *module);
 int add_transform(PyObject *module);
+int add_transform_files(PyObject *module);
 
 #endif

@@ -150,23 +150,34 @@ Test(device_choice, chooses_who_decodes)
     }
 }
 
-/* `stats` of one TIFF of deflate tiles, RGB of 8 bits (docs/lab/2026-11-26-tiff-folders.md). */
+/* One TIFF of deflate tiles, RGB of 8 bits, measured and transformed
+ * (docs/lab/2026-11-26-tiff-folders.md). */
 Test(device_choice, chooses_for_large_tiled_pages)
 {
     static const struct {
         uint32_t side;
         unsigned threads;
         double cpu, cuda;
+        bool written;
+        ImgstatTransform transform;
     } rows[] = {
-        {25600, 16, 0.33, 0.76}, {25600, 8, 0.59, 0.65},  {25600, 4, 1.18, 0.71},
-        {25600, 2, 2.30, 0.79},  {58880, 16, 1.70, 1.31}, {58880, 8, 3.30, 1.23},
-        {58880, 4, 6.33, 1.20},
+        {25600, 16, 0.33, 0.76, false, IMGSTAT_STRETCH},
+        {25600, 8, 0.59, 0.63, false, IMGSTAT_STRETCH},
+        {25600, 4, 1.17, 0.69, false, IMGSTAT_STRETCH},
+        {25600, 2, 2.23, 0.74, false, IMGSTAT_STRETCH},
+        {58880, 16, 1.66, 1.31, false, IMGSTAT_STRETCH},
+        {58880, 8, 3.19, 1.20, false, IMGSTAT_STRETCH},
+        {58880, 4, 6.32, 1.20, false, IMGSTAT_STRETCH},
+        {25600, 16, 3.48, 2.81, true, IMGSTAT_EQUALIZE},
+        {25600, 16, 4.56, 3.00, true, IMGSTAT_CLAHE},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const ImgstatPage one = page(rows[i].side, rows[i].side, 3, IMGSTAT_U8);
+        const ImgstatMethod method = {.transform = rows[i].transform};
+        const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
         WorkSum sum = {0};
-        work_add(&sum, &one, &(ImgstatWork){.measure = &how}, true, 1);
+        work_add(&sum, &one, &work, true, 1);
         const double cpu = work_seconds_cpu(&sum, rows[i].threads);
         const double cuda = work_seconds_cuda(&sum, rows[i].threads);
         const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;

@@ -4,8 +4,8 @@ from . import exposure
 from ._imgstat import (Array, Chain, Dataset, Error, Histogram, Record, Stats, Transfer, __version__, clahe, equalize,
                        histogram, match, normalize, percentile, stats)
 from .command import run
-from .files import File, Measured, Page, measure_files, open, save
+from .files import File, Measured, Page, Transformed, measure_files, open, save, transform_files
 
 __all__ = ["Array", "Chain", "Dataset", "Error", "File", "Histogram", "Measured", "Page", "Record", "Stats",
-           "Transfer", "__version__", "clahe", "equalize", "exposure", "histogram", "match", "measure_files",
-           "normalize", "open", "percentile", "run", "save", "stats"]
+           "Transfer", "Transformed", "__version__", "clahe", "equalize", "exposure", "histogram", "match",
+           "measure_files", "normalize", "open", "percentile", "run", "save", "stats", "transform_files"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, Literal, NamedTuple, Protocol, overload
 
+from . import _imgstat
 from ._imgstat import Error, FileHandle, Record, Stats, Transfer, save_array
 
 _DTYPES = {"u": "uint", "i": "int", "f": "float"}
@@ -30,6 +31,7 @@ class Writable(Protocol):
 
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview | Readable
+Target = str | PathLike[str] | Writable
 
 
 class Page:
@@ -251,7 +253,7 @@ def _stats(source: Source, *, nodata: int | float | None = None, **options: Any)
         return file.stats(**options)
 
 
-def save(array: Any, target: str | PathLike[str] | Writable, *, like: Page | None = None, format: str | None = None,
+def save(array: Any, target: Target, *, like: Page | None = None, format: str | None = None,
          compression: str | None = None, level: int | None = None, fast: bool = False, replace: bool = False,
          axes: str | None = None, alpha: int | None = None, bits: int | None = None) -> None:
     """Write an array in host memory as a PNG or TIFF of one page.
@@ -318,3 +320,35 @@ def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) 
             yield from waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class Transformed(NamedTuple):
+    """A file of transform_files, and what became of it."""
+
+    target: Target
+    skipped: bool  # it existed
+    error: Error | None
+
+
+def transform_files(files: Iterable[tuple[Source, Target]], method: str | None = None, *,
+                    transfer: Transfer | None = None, together: Literal["page", "channel", "file", "all"] | None = None,
+                    progress: Callable[[int], Any] | None = None, **options: Any) -> list[Transformed]:
+    """Transform files, several at a time: all pages, with levels, masks, profiles and tags. Returns an item for each.
+
+    files: tuples (source, target) of what open and save take.
+    method: 'stretch', 'percentile', 'meanstd', 'gamma', 'equalize', 'match' or 'clahe', with the options of
+      imgstat.normalize, equalize, match (reference: a path) and clahe; or transfer: a Transfer for all, which may be
+      the set of Dataset.transfer.
+    together: images that get one transfer, made from all of them: 'page' (each its own), 'channel', 'file' or 'all'.
+      By default those of a channel, where a file declares axes, else each by itself.
+    progress: called with the number of files that are done; an exception that it raises ends the batch, as Ctrl-C does.
+    options: those of the method; of open; format, compression, level, fast and replace of save; device, threads;
+      group (text, or a function of a source: a transfer for each group), pages ('0,3-5'), reference_page;
+      skip_existing, drop_levels; fill (what undefined samples become); memory (bytes for all files at work).
+
+    A file that fails does not stop the others: its item has the error. A target is complete or absent.
+    """
+    pairs = list(files)
+    done = _imgstat.transform_files(pairs, method=method, transfer=transfer, together=together, progress=progress,
+                                    **options)
+    return [Transformed(target, *outcome) for (_, target), outcome in zip(pairs, done)]

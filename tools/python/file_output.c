@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* file_output.c: writes files to objects of Python, and reads how files are written. */
+#include "file_output.h"
+
+#include "error.h"
+
+const Keyword write_keywords[] = {
+    {"format", offsetof(WriteOptions, format)},
+    {"compression", offsetof(WriteOptions, compression)},
+    {"level", offsetof(WriteOptions, level)},
+    {"fast", offsetof(WriteOptions, fast)},
+    {"replace", offsetof(WriteOptions, replace)},
+    {NULL, 0},
+};
+
+static int read_word(PyObject *option, const char **out)
+{
+    *out = option_given(option) ? PyUnicode_AsUTF8AndSize(option, NULL) : NULL;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+int write_read(const WriteOptions *options, ImgstatWrite *out)
+{
+    const int fast = option_given(options->fast) ? PyObject_IsTrue(options->fast) : 0;
+    const int replace = option_given(options->replace) ? PyObject_IsTrue(options->replace) : 0;
+    out->has_level = option_given(options->level);
+    if (fast < 0 || replace < 0 || read_word(options->format, &out->format) < 0 ||
+        read_word(options->compression, &out->compression) < 0)
+        return -1;
+    const long level = out->has_level ? PyLong_AsLong(options->level) : 0;
+    if (PyErr_Occurred())
+        return -1;
+    if (level < 0 || level > 22) {
+        PyErr_Format(PyExc_ValueError, "level=%ld should be from 0 to 22", level);
+        return -1;
+    }
+    out->level = (int)level;
+    out->fast = fast > 0;
+    out->replace = replace > 0;
+    return 0;
+}
+
+static ImgstatResult write_object(void *context, const void *bytes, size_t n, ImgstatError *err)
+{
+    FileOutput *const output = context;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *const written =
+        PyObject_CallMethod(output->object, "write", "y#", (const char *)bytes, (Py_ssize_t)n);
+    if (written && PyLong_Check(written) && PyLong_AsSsize_t(written) != (Py_ssize_t)n)
+        PyErr_SetString(PyExc_OSError, "the object took a part of the bytes");
+    Py_XDECREF(written);
+    const ImgstatResult res =
+        PyErr_Occurred() ? error_keep(&output->raised, "cannot be written", err) : IMGSTAT_OK;
+    PyGILState_Release(gil);
+    return res;
+}
+
+int file_output_open(PyObject *to, FileOutput *out)
+{
+    *out = (FileOutput){.calls = {.write = write_object, .context = out}};
+    if (!PyObject_HasAttrString(to, "write")) {
+        if (!PyUnicode_FSConverter(to, &out->name_bytes))
+            return -1;
+    } else {
+        PyObject *const name = PyObject_GetAttrString(to, "name");
+        out->object = Py_NewRef(to);
+        if (!name || !PyUnicode_Check(name) || !PyUnicode_FSConverter(name, &out->name_bytes)) {
+            PyErr_Clear();
+            out->name_bytes = PyBytes_FromString("image");
+        }
+        Py_XDECREF(name);
+    }
+    out->name = out->name_bytes ? PyBytes_AsString(out->name_bytes) : NULL;
+    return out->name ? 0 : -1;
+}
+
+void file_output_close(FileOutput *output)
+{
+    Py_CLEAR(output->name_bytes);
+    Py_CLEAR(output->object);
+    Py_CLEAR(output->raised);
+}
