@@ -336,6 +336,8 @@ static ArrayKind kind_of(PyObject *array)
                                                                : ARRAY_PLAIN;
     Py_XDECREF(module);
     PyErr_Clear();
+    if (kind == ARRAY_PLAIN && PyObject_HasAttrString(array, "__array_finalize__"))
+        return ARRAY_NUMPY; /* a class that is derived from numpy's */
     return kind;
 }
 
@@ -347,6 +349,16 @@ static int refuse_masked(PyObject *array, const char *what, ArrayKind kind)
     PyErr_Format(PyExc_TypeError,
                  "%s is a masked array: give its data, and mask=~numpy.ma.getmaskarray(x)", what);
     return -1;
+}
+
+/* What makes a numpy array of itself: labelled arrays, tables. */
+static int view_made(PyObject *array, const char *what, ArrayView *view)
+{
+    PyObject *const made = PyObject_CallMethod(array, "__array__", NULL);
+    const int status = made ? view_buffer(made, what, view) : -1;
+    view->kind = ARRAY_NUMPY;
+    Py_XDECREF(made); /* the buffer keeps it */
+    return status;
 }
 
 static int view_any(State *state, PyObject *array, const char *what, PyObject *stream,
@@ -375,6 +387,8 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
         Py_DECREF(interface);
         return status;
     }
+    if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__array__"))
+        return view_made(array, what, view);
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
                      "%s is no array: it has neither a buffer, __dlpack__, "

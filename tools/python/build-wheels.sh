@@ -52,15 +52,18 @@ make_wheel() {
     "$1" -m venv "$work/build"
     # Nothing depends on what else is installed. libarchive would bring libxml2 and ICU, which are larger than all else.
     "$work/build/bin/pip" wheel --no-deps --wheel-dir "$work/plain" "$sdist" \
-        -C cmake.define.IMGSTAT_CUDA="${IMGSTAT_CUDA:-ON}" -C cmake.define.IMGSTAT_WITH_LIBARCHIVE=OFF \
-        -C cmake.define.IMGSTAT_WITH_LIBDEFLATE=ON -C cmake.define.IMGSTAT_WITH_ISAL=ON \
-        -C install.strip=true >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "the sdist does not build"; }
+        --config-settings=cmake.define.IMGSTAT_CUDA="${IMGSTAT_CUDA:-ON}" \
+        --config-settings=cmake.define.IMGSTAT_WITH_LIBARCHIVE=OFF \
+        --config-settings=cmake.define.IMGSTAT_WITH_LIBDEFLATE=ON \
+        --config-settings=cmake.define.IMGSTAT_WITH_ISAL=ON \
+        --config-settings=install.strip=true >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "the sdist does not build"; }
     rm -rf "$work/build"
     PATH=$work/tools/bin:$PATH "$work/tools/bin/auditwheel" repair --wheel-dir "$work/whole" "$work"/plain/*.whl \
         >"$work/log" 2>&1 || { cat "$work/log"; fail "auditwheel"; }
     wheel=$(echo "$work"/whole/*.whl)
     [ "$(wc -c <"$wheel")" -le $most ] || fail "$(basename "$wheel") is larger than $most bytes"
-    "$PYTHON" -m zipfile -l "$wheel" | grep -q 'dist-info/sboms/' || fail "no bill of materials in $(basename "$wheel")"
+    "$PYTHON" -m zipfile -l "$wheel" >"$work/log"
+    grep -q 'dist-info/sboms/' "$work/log" || fail "no bill of materials in $(basename "$wheel")"
     case $wheel in
     *-abi3-*) "$work/tools/bin/abi3audit" --strict "$wheel" || fail "abi3audit" ;;
     esac
