@@ -6,8 +6,8 @@
 
 enum {
     LANES = DEFLATED_BAND,
-    TOLD = 4,          /* chunks after which a warp says how far the last row of its band is */
-    BANDS_MOST = 1024, /* blocks of an image */
+    TOLD = 4,        /* chunks after which a warp says how far the last row of its band is */
+    BANDS_MOST = 64, /* blocks of an image: a band begins 36 chunks behind the one above */
     FILTERS = 5,
     MODULUS = 65521
 };

@@ -50,6 +50,8 @@ def test_is_what_the_program_saves(folder, tmp_path, capfd):
     assert other.endswith("98.png") and ds.all_failures == 2
     pixels = np.concatenate([imgstat.open(path).read().ravel() for path in files(folder)[:10] + files(folder)[10:20]])
     s, = ds.stats(percentiles=[1, 50, 99])
+    least = [(imgstat.open(path).read().min(), str(path)) for path in files(folder) if path.name[7] != "9"]
+    assert (s.min, s.min_file) == min(least) and s.min_page == 0 and s.max_file.startswith(str(folder))
     assert s.count == pixels.size and s.sum == int(pixels.sum())
     assert list(s.percentiles.values()) == np.percentile(pixels, [1, 50, 99]).tolist()
     assert "records 1, files 22, failed 2" in repr(ds)

@@ -179,6 +179,10 @@ typedef enum Field {
     MAX,
     MIN_AT,
     MAX_AT,
+    MIN_PAGE,
+    MAX_PAGE,
+    MIN_FILE,
+    MAX_FILE,
     SUM,
     MEAN,
     VARIANCE,
@@ -276,6 +280,14 @@ static PyObject *answer(void *context, uint16_t channel)
         return s.count ? PyLong_FromUnsignedLongLong(s.min_at) : Py_NewRef(Py_None);
     case MAX_AT:
         return s.count ? PyLong_FromUnsignedLongLong(s.max_at) : Py_NewRef(Py_None);
+    case MIN_PAGE:
+        return s.count ? PyLong_FromUnsignedLong(s.min_page) : Py_NewRef(Py_None);
+    case MAX_PAGE:
+        return s.count ? PyLong_FromUnsignedLong(s.max_page) : Py_NewRef(Py_None);
+    case MIN_FILE:
+        return s.count ? PyUnicode_DecodeFSDefault(s.min_file) : Py_NewRef(Py_None);
+    case MAX_FILE:
+        return s.count ? PyUnicode_DecodeFSDefault(s.max_file) : Py_NewRef(Py_None);
     case SUM:
         return sum_of(stats, record, within, &s);
     case MEAN:
@@ -363,9 +375,10 @@ PyDoc_STRVAR(stats_doc,
              "masked. Where there are none, floats\nare nan, and extrema and positions None. "
              "Reading what was not measured is an AttributeError that\nnames what to ask for.");
 
-static const Field fields[] = {COUNT,  N_NAN,   N_INF,    NODATA,   MASKED,      MIN,      MAX,
-                               MIN_AT, MAX_AT,  SUM,      MEAN,     VARIANCE,    STDDEV,   MEDIAN,
-                               MODE,   ENTROPY, SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
+static const Field fields[] = {COUNT,    N_NAN,   N_INF,    NODATA,   MASKED,      MIN,
+                               MAX,      MIN_AT,  MAX_AT,   MIN_PAGE, MAX_PAGE,    MIN_FILE,
+                               MAX_FILE, SUM,     MEAN,     VARIANCE, STDDEV,      MEDIAN,
+                               MODE,     ENTROPY, SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
 
 #define FIELD(name, field, doc)                                       \
     {                                                                 \
@@ -385,6 +398,10 @@ static PyGetSetDef stats_getset[] = {
           "Index of the first pixel with the smallest value: row * width + "
           "column."),
     FIELD("max_at", MAX_AT, "Index of the first pixel with the largest value."),
+    FIELD("min_page", MIN_PAGE, "Page that this pixel is on, counted from 0; 0 of arrays."),
+    FIELD("max_page", MAX_PAGE, "Page with the first pixel with the largest value."),
+    FIELD("min_file", MIN_FILE, "Name of the file that has the smallest value; '' of arrays."),
+    FIELD("max_file", MAX_FILE, "Name of the file that has the largest value."),
     FIELD("sum", SUM,
           "Sum: an exact int of integers; of floats a float, as docs/float-sums.md says."),
     FIELD("mean", MEAN, "Mean."),
