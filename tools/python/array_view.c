@@ -361,12 +361,13 @@ static int view_made(PyObject *array, const char *what, ArrayView *view)
 static int view_any(State *state, PyObject *array, const char *what, PyObject *stream,
                     ArrayView *view)
 {
-    /* These have buffers, or interfaces, of what is in host memory alone. */
+    /* These have buffers, or interfaces, of what is in host memory alone; cupy's buffer refuses. */
     const bool dlpack = view->kind == ARRAY_TORCH || view->kind == ARRAY_JAX;
+    const bool buffer = !dlpack && view->kind != ARRAY_CUPY && PyObject_CheckBuffer(array);
     if (Py_IS_TYPE(array, (PyTypeObject *)state->array_type) &&
         array_parts(array)->memory == IMGSTAT_CUDA)
         return view_own(state, array, stream, view);
-    if (!dlpack && PyObject_CheckBuffer(array))
+    if (buffer)
         return refuse_masked(array, what, view->kind) < 0 ? -1 : view_buffer(array, what, view);
     PyObject *interface = dlpack ? NULL : attribute(array, "__cuda_array_interface__");
     if (interface) {
