@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the CUDA array interface numbers the legacy default stream. */
-static void *const legacy_stream = (void *)1;
-
 /* ---- Sample types ---------------------------------------------------------------------------- */
 
 typedef struct SampleType {
@@ -250,7 +247,7 @@ static int view_cuda(State *state, PyObject *array, const char *what, PyObject *
     view->memory = IMGSTAT_CUDA;
     /* Without a stream of its own, an array is there for every stream. */
     if (view_interface(array, what, interface, view) < 0 ||
-        array_stream(stream, legacy_stream, &otherwise) < 0 ||
+        array_stream(stream, array_legacy_stream, &otherwise) < 0 ||
         array_stream(PyDict_GetItemString(interface, "stream"), otherwise, &own) < 0)
         return -1;
     view->device_id = driver_device_of(view->data);
@@ -288,7 +285,7 @@ int array_stream(PyObject *stream, void *otherwise, void **out)
         const unsigned long long number = PyLong_AsUnsignedLongLong(stream);
         if (PyErr_Occurred())
             return -1;
-        *out = number ? (void *)(uintptr_t)number : legacy_stream;
+        *out = number ? (void *)(uintptr_t)number : array_legacy_stream;
         return 0;
     }
     PyObject *const pair = PyObject_CallMethod(stream, "__cuda_stream__", NULL);
