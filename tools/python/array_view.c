@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the CUDA array interface numbers the legacy default stream. */
-static void *const legacy_stream = (void *)1;
-
 /* ---- Sample types ---------------------------------------------------------------------------- */
 
 typedef struct SampleType {
@@ -250,7 +247,7 @@ static int view_cuda(State *state, PyObject *array, const char *what, PyObject *
     view->memory = IMGSTAT_CUDA;
     /* Without a stream of its own, an array is there for every stream. */
     if (view_interface(array, what, interface, view) < 0 ||
-        array_stream(stream, legacy_stream, &otherwise) < 0 ||
+        array_stream(stream, array_legacy_stream, &otherwise) < 0 ||
         array_stream(PyDict_GetItemString(interface, "stream"), otherwise, &own) < 0)
         return -1;
     view->device_id = driver_device_of(view->data);
@@ -288,7 +285,7 @@ int array_stream(PyObject *stream, void *otherwise, void **out)
         const unsigned long long number = PyLong_AsUnsignedLongLong(stream);
         if (PyErr_Occurred())
             return -1;
-        *out = number ? (void *)(uintptr_t)number : legacy_stream;
+        *out = number ? (void *)(uintptr_t)number : array_legacy_stream;
         return 0;
     }
     PyObject *const pair = PyObject_CallMethod(stream, "__cuda_stream__", NULL);
@@ -364,12 +361,13 @@ static int view_made(PyObject *array, const char *what, ArrayView *view)
 static int view_any(State *state, PyObject *array, const char *what, PyObject *stream,
                     ArrayView *view)
 {
-    /* These have buffers, or interfaces, of what is in host memory alone. */
+    /* These have buffers, or interfaces, of what is in host memory alone; cupy's buffer refuses. */
     const bool dlpack = view->kind == ARRAY_TORCH || view->kind == ARRAY_JAX;
+    const bool buffer = !dlpack && view->kind != ARRAY_CUPY && PyObject_CheckBuffer(array);
     if (Py_IS_TYPE(array, (PyTypeObject *)state->array_type) &&
         array_parts(array)->memory == IMGSTAT_CUDA)
         return view_own(state, array, stream, view);
-    if (!dlpack && PyObject_CheckBuffer(array))
+    if (buffer)
         return refuse_masked(array, what, view->kind) < 0 ? -1 : view_buffer(array, what, view);
     PyObject *interface = dlpack ? NULL : attribute(array, "__cuda_array_interface__");
     if (interface) {
