@@ -98,8 +98,9 @@ typedef struct ImgstatDecode ImgstatDecode;
  * The device decodes, if nothing about the file is unusual, PNG without interlacing and without
  * tRNS of gray or RGB, and strips and tiles of TIFF that are uncompressed or compressed by deflate,
  * LZW or PackBits, but for palettes, predictor 2 of 64 bits and more than 4 GiB of pixels; it takes
- * as much memory as the pixels and the compressed bytes. The processor decodes the first page of
- * everything else in imgstat_decode_finish.
+ * as much memory as the pixels and the compressed bytes, and where long deflate streams are few,
+ * twice the pixels more, but no more than 2 GiB. The processor decodes the first page of everything
+ * else in imgstat_decode_finish.
  * Allocates and waits: not while a graph is recorded. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_create(ImgstatDevice *device,
                                                                    const ImgstatEncoded *files,

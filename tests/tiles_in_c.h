@@ -29,7 +29,7 @@ static inline bool tile_decompress(const TiledPage *page, const CodedTile *tile,
     memcpy(in, (const uint8_t *)(uintptr_t)tile->in - before, n);
     if (page->coding == TILE_DEFLATED) {
         InflateLanes lanes;
-        const InflateCall call = {in, n, before, out, tile->n_out, tile->window};
+        const InflateCall call = inflate_call(in, n, before, out, tile->n_out, tile->window);
         right = inflate_by_lanes(&lanes, &call) == INFLATE_RIGHT &&
                 adler32(adler32(0, NULL, 0), out, tile->n_out) == tile->adler;
     } else if (page->coding == TILE_LZW) {

@@ -16,6 +16,7 @@ pc:libpng         libpng-dev
 pc:libtiff-4      libtiff-dev
 pc:zlib           zlib1g-dev
 pc:json-c         libjson-c-dev
+pc:libjpeg        libjpeg-dev
 pc:expat          libexpat1-dev
 c:xxhash.h        libxxhash-dev
 ?pc:libdeflate    libdeflate-dev

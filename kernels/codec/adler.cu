@@ -58,7 +58,7 @@ DEVICE Sums block_sums(const uint8_t *bytes, uint64_t n, uint64_t first, uint64_
  *   Launch    <<<dim3(images, ADLER_BLOCKS), ADLER_THREADS>>>.
  *   Requires  rows on a boundary of 16, DEFLATED_BEHIND bytes behind them; sums are 0. A thread adds fewer than 2^27 vectors, whose
  *             sums are below 2^29.
- *   Result    the sums modulo 65,521, each less than ADLER_BLOCKS times that.
+ *   Result    the sums modulo 65,521, each less than ADLER_BLOCKS times that; nothing is told of bands.
  */
 static __global__ void __launch_bounds__(THREADS)
     add_bytes(const DeflatedRows *images, DeflatedCheck *checks)
@@ -68,6 +68,9 @@ static __global__ void __launch_bounds__(THREADS)
     if (check.doubt)
         return;
     const uint64_t n = (uint64_t)image.height * (1 + image.row_bytes);
+    if (blockIdx.y == 0)
+        for (uint32_t i = threadIdx.x; i <= image.height / DEFLATED_BAND; i += THREADS)
+            ((uint32_t *)image.told)[i] = 0;
     const Sums sums =
         block_sums((const uint8_t *)image.filtered, n, (uint64_t)blockIdx.y * THREADS + threadIdx.x,
                    (uint64_t)THREADS * ADLER_BLOCKS);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* codec/decode.cu: from the compressed bytes of images to their pixels. */
+#include "codec/parted.cuh"
 #include "codec/png.cuh"
 #include "codec/tiles.cuh"
 #include "device/cuda_device.h"
@@ -12,13 +13,17 @@ static ImgstatResult decode_rows(CudaDevice *device, cudaStream_t stream,
                                  DeflatedCheck *checks, ImgstatError *err)
 {
     bool expands = false;
-    for (size_t i = 0; i < n; i++)
+    uint32_t bands = 1;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t of_image = (images[i].height + DEFLATED_BAND - 1) / DEFLATED_BAND;
+        bands = of_image > bands ? of_image : bands;
         expands = expands || images[i].form != ROWS_PLAIN;
+    }
     CUDA_TRY(device, err, launch_inflate_rows(there, n, checks, stream));
     IMGSTAT_TRY(cuda_launched(device, stream, "inflate_rows", err));
     CUDA_TRY(device, err, launch_add_bytes(there, n, checks, stream));
     IMGSTAT_TRY(cuda_launched(device, stream, "add_bytes", err));
-    CUDA_TRY(device, err, launch_unfilter_rows(there, n, checks, stream));
+    CUDA_TRY(device, err, launch_unfilter_rows(there, n, bands, checks, stream));
     IMGSTAT_TRY(cuda_launched(device, stream, "unfilter_rows", err));
     if (!expands)
         return IMGSTAT_OK;
@@ -30,9 +35,10 @@ static ImgstatResult decode_rows(CudaDevice *device, cudaStream_t stream,
 static ImgstatResult decode_load(CudaDevice *device, ImgstatError *err)
 {
     const DecodeWork none = {};
+    CUDA_TRY(device, err, launch_inflate_parted(NULL, NULL, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_inflate_rows(NULL, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_add_bytes(NULL, 0, NULL, NULL));
-    CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, NULL, NULL));
+    CUDA_TRY(device, err, launch_unfilter_rows(NULL, 0, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_expand_rows(NULL, 0, NULL, NULL));
     CUDA_TRY(device, err, launch_inflate_tiles(&none, NULL, NULL));
     CUDA_TRY(device, err, launch_check_tiles(&none, NULL, NULL));
@@ -90,6 +96,11 @@ ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *wo
     const cudaStream_t on = (cudaStream_t)stream;
     CUDA_TRY(device, err, cudaMemsetAsync(check, 0, n * sizeof *check, on));
     CUDA_TRY(device, err, cudaMemcpyAsync(to.rows, work->rows, bytes, cudaMemcpyHostToDevice, on));
+    if (work->n_parted > 0) {
+        CUDA_TRY(device, err,
+                 launch_inflate_parted(work->parted, to.parted, work->n_parted, check, on));
+        IMGSTAT_TRY(cuda_launched(device, on, "inflate_parted", err));
+    }
     for (size_t i = 0; i < work->n_rows; i += LAUNCH_MOST) {
         const size_t left = work->n_rows - i;
         IMGSTAT_TRY(decode_rows(device, on, work->rows + i, to.rows + i,

@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(LANES)
 {
     __shared__ InflateLanes lanes;
     const DeflatedStream s = streams[blockIdx.x];
-    const InflateCall call = {s.in, s.n_in, 0, s.out, s.n_out, s.window};
+    const InflateCall call = inflate_call(s.in, s.n_in, 0, s.out, s.n_out, s.window);
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
     if (lanes_leader())
         verdict[blockIdx.x] = found;
@@ -44,17 +44,14 @@ static __global__ void __launch_bounds__(LANES)
 {
     __shared__ InflateLanes lanes;
     const DeflatedRows &image = images[blockIdx.x];
-    const InflateCall call = {(const uint8_t *)image.in,
-                              image.n_in,
-                              0,
-                              (uint8_t *)image.filtered,
-                              image.height * (1 + image.row_bytes),
-                              image.window};
+    if (image.parted)
+        return;
+    const InflateCall call =
+        inflate_call((const uint8_t *)image.in, image.n_in, 0, (uint8_t *)image.filtered,
+                     image.height * (1 + image.row_bytes), image.window);
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
-    if (lanes_leader()) {
-        checks[blockIdx.x].inflate = found;
-        checks[blockIdx.x].doubt = found == INFLATE_RIGHT ? 0 : DOUBT_STREAM;
-    }
+    if (lanes_leader() && found != INFLATE_RIGHT)
+        checks[blockIdx.x].doubt = DOUBT_STREAM;
 }
 
 /*
@@ -66,15 +63,11 @@ static __global__ void __launch_bounds__(LANES)
 {
     __shared__ InflateLanes lanes;
     const CodedTile &tile = tiles[blockIdx.x];
-    if (pages[tile.page].coding != TILE_DEFLATED)
+    if (pages[tile.page].coding != TILE_DEFLATED || tile.parted)
         return;
     const uint32_t before = (uint32_t)(tile.in % 4);
-    const InflateCall call = {(const uint8_t *)(tile.in - before),
-                              tile.n_in + before,
-                              before,
-                              (uint8_t *)tile.out,
-                              tile.n_out,
-                              tile.window};
+    const InflateCall call = inflate_call((const uint8_t *)(tile.in - before), tile.n_in + before,
+                                          before, (uint8_t *)tile.out, tile.n_out, tile.window);
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
     if (lanes_leader() && found != INFLATE_RIGHT)
         atomicOr(&checks[tile.page].doubt, (unsigned)DOUBT_STREAM);

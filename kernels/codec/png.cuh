@@ -14,13 +14,13 @@ extern "C" {
 cudaError_t launch_inflate_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
                                 cudaStream_t stream);
 
-/* codec/adler.cu: adds to sums that are 0 before. */
+/* codec/adler.cu: adds to sums that are 0 before. Nothing is told of bands then. */
 cudaError_t launch_add_bytes(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
                              cudaStream_t stream);
 
-/* codec/unfilter.cu */
-cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
-                                 cudaStream_t stream);
+/* codec/unfilter.cu. most_bands: of an image. */
+cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, uint32_t most_bands,
+                                 DeflatedCheck *checks, cudaStream_t stream);
 cudaError_t launch_expand_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
                                cudaStream_t stream);
 

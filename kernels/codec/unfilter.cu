@@ -5,8 +5,9 @@
 #include "common/tuning.cuh"
 
 enum {
-    LANES = 32,
-    PERIOD_LEAST = LANES + 2, /* steps of a row: the last lane is done with the row above by then */
+    LANES = DEFLATED_BAND,
+    TOLD = 4,        /* chunks after which a warp says how far the last row of its band is */
+    BANDS_MOST = 64, /* blocks of an image: a band begins 36 chunks behind the one above */
     FILTERS = 5,
     MODULUS = 65521
 };
@@ -17,65 +18,63 @@ struct Rows {
     uint8_t *at;
     uint64_t pitch;
     uint32_t bytes; /* of a row */
-    bool words;     /* rows lie on boundaries of 4 */
     bool swaps;     /* bytes of 16-bit samples change places on their way to memory and back */
 };
 
-/* Word i of row y; bytes behind its end are 0. */
-DEVICE uint32_t load_word(const Rows &rows, uint32_t y, uint32_t i)
-{
-    const uint8_t *const from = rows.at + y * rows.pitch + 4 * (uint64_t)i;
-    uint32_t word = 0;
-    if (rows.words && 4 * i + 4 <= rows.bytes)
-        word = *(const uint32_t *)from;
-    else
-        for (uint32_t k = 0; k < 4 && 4 * i + k < rows.bytes; k++)
-            word |= (uint32_t)from[k] << 8 * k;
-    return rows.swaps ? __byte_perm(word, 0, 0x2301) : word;
-}
-
-DEVICE void store_word(const Rows &rows, uint32_t y, uint32_t i, uint32_t word)
-{
-    uint8_t *const to = rows.at + y * rows.pitch + 4 * (uint64_t)i;
-    word = rows.swaps ? __byte_perm(word, 0, 0x2301) : word;
-    if (rows.words && 4 * i + 4 <= rows.bytes)
-        *(uint32_t *)to = word;
-    else
-        for (uint32_t k = 0; k < 4 && 4 * i + k < rows.bytes; k++)
-            to[k] = (uint8_t)(word >> 8 * k);
-}
-
-/* WORDS words of row y from word `first` on; all at once if they lie within the row. */
+/* WORDS words of row y from word `first` on, which another warp has written; bytes behind the end
+ * of the row are 0. Rows begin anywhere. */
 template <int WORDS>
 DEVICE void load_words(const Rows &rows, uint32_t y, uint32_t first, uint32_t (&word)[WORDS])
 {
-    if (rows.words && 4 * (first + WORDS) <= rows.bytes) {
-        const uint32_t *const from = (const uint32_t *)(rows.at + y * rows.pitch) + first;
+    const uint8_t *const from = rows.at + y * rows.pitch + 4 * (uint64_t)first;
+    const unsigned inside = (unsigned)((uintptr_t)from & 3);
+    const uint32_t *const at = (const uint32_t *)(from - inside);
+    if (4 * (first + WORDS) <= rows.bytes && (inside == 0 || first > 0)) {
+        uint32_t raw[WORDS + 1]; /* no byte before the row, or behind its end */
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            word[i] = from[i];
+            raw[i] = __ldcg(at + i);
+        raw[WORDS] = 0;
+        for (unsigned k = 0; k < inside; k++)
+            raw[WORDS] |= (uint32_t)__ldcg((const uint8_t *)(at + WORDS) + k) << 8 * k;
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            word[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+            word[i] = __funnelshift_r(raw[i], raw[i + 1], 8 * inside);
     } else {
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            word[i] = load_word(rows, y, first + i);
+        for (int i = 0; i < 4 * WORDS; i++) {
+            const uint32_t byte = 4 * first + i < rows.bytes ? __ldcg(from + i) : 0;
+            word[i / 4] = i % 4 == 0 ? byte : word[i / 4] | byte << 8 * (i % 4);
+        }
     }
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+        word[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
 }
 
 template <int WORDS>
 DEVICE void store_words(const Rows &rows, uint32_t y, uint32_t first, const uint32_t (&word)[WORDS])
 {
-    if (rows.words && 4 * (first + WORDS) <= rows.bytes) {
-        uint32_t *const to = (uint32_t *)(rows.at + y * rows.pitch) + first;
+    uint8_t *const to = rows.at + y * rows.pitch + 4 * (uint64_t)first;
+    const unsigned inside = (unsigned)((uintptr_t)to & 3);
+    uint32_t *const at = (uint32_t *)(to - inside);
+    uint32_t own[WORDS];
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            to[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+    for (int i = 0; i < WORDS; i++)
+        own[i] = rows.swaps ? __byte_perm(word[i], 0, 0x2301) : word[i];
+    if (4 * (first + WORDS) <= rows.bytes) { /* single bytes at both ends, words between */
+        for (unsigned k = 0; k < 4 - inside; k++)
+            to[k] = (uint8_t)(own[0] >> 8 * k);
+#pragma unroll
+        for (int i = 1; i < WORDS; i++)
+            at[i] = __funnelshift_l(own[i - 1], own[i], 8 * inside);
+        for (unsigned k = 0; k < inside; k++)
+            ((uint8_t *)(at + WORDS))[k] = (uint8_t)(own[WORDS - 1] >> 8 * (4 - inside + k));
     } else {
 #pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            store_word(rows, y, first + i, word[i]);
+        for (int i = 0; i < 4 * WORDS; i++)
+            if (4 * first + i < rows.bytes)
+                to[i] = (uint8_t)(own[i / 4] >> 8 * (i % 4));
     }
 }
 
@@ -123,84 +122,106 @@ DEVICE void unfilter_chunk(unsigned filter, uint32_t (&word)[WORDS], const uint3
     }
 }
 
-/* Unfilters an image by a warp. Returns whether all rows of the lane had filters that there are. */
-template <int PIXEL> DEVICE bool unfilter_image(const DeflatedRows &image, const Rows &rows)
+/* Waits until more than `chunk` chunks are there of the last row of a band; returns how many. */
+DEVICE uint32_t wait_for(const uint32_t *told, uint32_t chunk)
+{
+    uint32_t there;
+    while ((there = *(const volatile uint32_t *)told) <= chunk)
+        __nanosleep(20);
+    __threadfence(); /* what it was told of is read after it */
+    return there;
+}
+
+/* Unfilters a band of rows by a warp. Returns whether the lane's row had a filter that there is. */
+template <int PIXEL>
+DEVICE bool unfilter_band(const DeflatedRows &image, const Rows &rows, uint32_t band)
 {
     enum { WORDS = PIXEL % 3 ? 8 : 12, BYTES = 4 * WORDS };
     static_assert(BYTES % PIXEL == 0, "whole pixels");
     const unsigned lane = threadIdx.x % LANES;
-    const uint32_t chunks = (rows.bytes + BYTES - 1) / BYTES;
-    const uint32_t period = chunks < PERIOD_LEAST ? (uint32_t)PERIOD_LEAST : chunks;
-    const uint64_t bands = ((uint64_t)image.height + LANES - 1) / LANES;
-    const uint8_t *const filtered = (const uint8_t *)image.filtered;
-    bool right = true;
-    unsigned filter = 0;
-    Left<PIXEL> left;
-    uint32_t word[WORDS] = {}, chunk = 0;
-    uint64_t band = 0;
-    for (uint64_t step = 0; step < bands * period + LANES - 1; step++) {
+    const uint32_t chunks = (rows.bytes + BYTES - 1) / BYTES, y = band * LANES + lane;
+    const uint8_t *const filtered =
+        (const uint8_t *)image.filtered + y * (1 + (uint64_t)rows.bytes);
+    uint32_t *const told = (uint32_t *)image.told + band;
+    const unsigned filter = y < image.height ? *filtered : (unsigned)FILTER_NONE;
+    Left<PIXEL> left = {};
+    uint32_t word[WORDS] = {}, there = 0;
+    for (uint32_t step = 0; step < chunks + LANES - 1; step++) {
+        const uint32_t chunk = step - lane;
         uint32_t above[WORDS];
 #pragma unroll
         for (int i = 0; i < WORDS; i++) /* what the lane of the row above did in the last step */
             above[i] = __shfl_up_sync(0xFFFFFFFFu, word[i], 1);
-        const uint64_t y = band * LANES + lane;
-        if (step >= lane && chunk < chunks && y < image.height) {
-            const uint8_t *const from = filtered + y * (1 + (uint64_t)rows.bytes);
-            if (lane == 0 && y > 0)
-                load_words<WORDS>(rows, (uint32_t)y - 1, chunk * WORDS, above);
-#pragma unroll
-            for (int i = 0; i < WORDS; i++) /* nothing is above the first row */
-                above[i] = y == 0 ? 0 : above[i];
-            if (chunk == 0) {
-                filter = *from;
-                right = right && filter < FILTERS;
-#pragma unroll
-                for (int k = 0; k < PIXEL; k++)
-                    left.a[k] = left.c[k] = 0;
-            }
-            const uint8_t *const bytes = from + 1 + (uint64_t)chunk * BYTES;
-            const uint32_t *const at = (const uint32_t *)((uintptr_t)bytes & ~(uintptr_t)3);
-            const unsigned shift = 8 * (unsigned)((uintptr_t)bytes & 3);
-            uint32_t low = at[0];
-#pragma unroll
-            for (int i = 0; i < WORDS; i++) {
-                const uint32_t high = at[i + 1];
-                word[i] = __funnelshift_r(low, high, shift);
-                low = high;
-            }
-            unfilter_chunk<PIXEL>(filter, word, above, left);
-            store_words<WORDS>(rows, (uint32_t)y, chunk * WORDS, word);
+        if (step < lane || chunk >= chunks || y >= image.height)
+            continue;
+        if (lane == 0 && y > 0) {
+            there = there <= chunk ? wait_for(told - 1, chunk) : there;
+            load_words<WORDS>(rows, y - 1, chunk * WORDS, above);
         }
-        __syncwarp(); /* lane 0 reads what lane 31 has written */
-        if (step >= lane && ++chunk == period) {
-            chunk = 0;
-            band++;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) /* nothing is above the first row */
+            above[i] = y == 0 ? 0 : above[i];
+        const uint8_t *const bytes = filtered + 1 + (uint64_t)chunk * BYTES;
+        const uint32_t *const at = (const uint32_t *)((uintptr_t)bytes & ~(uintptr_t)3);
+        const unsigned shift = 8 * (unsigned)((uintptr_t)bytes & 3);
+        uint32_t low = at[0];
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            const uint32_t high = at[i + 1];
+            word[i] = __funnelshift_r(low, high, shift);
+            low = high;
+        }
+        unfilter_chunk<PIXEL>(filter, word, above, left);
+        store_words<WORDS>(rows, y, chunk * WORDS, word);
+        if (lane == LANES - 1 && ((chunk + 1) % TOLD == 0 || chunk + 1 == chunks)) {
+            __threadfence(); /* the words are there before it is told */
+            *(volatile uint32_t *)told = chunk + 1;
         }
     }
-    return right;
+    return filter < FILTERS;
 }
 
 DEVICE Rows rows_of(const DeflatedRows &image)
 {
     const bool plain = image.form == ROWS_PLAIN;
-    Rows rows = {(uint8_t *)(plain ? image.pixels : image.rows),
-                 plain ? image.pitch : image.row_pitch, image.row_bytes, false,
-                 plain && image.depth == 16};
-    rows.words = (((uintptr_t)rows.at | rows.pitch) & 3) == 0;
-    return rows;
+    return {(uint8_t *)(plain ? image.pixels : image.rows), plain ? image.pitch : image.row_pitch,
+            image.row_bytes, plain && image.depth == 16};
+}
+
+DEVICE bool unfilter_rows_of(const DeflatedRows &image, const Rows &rows, uint32_t band)
+{
+    switch (image.pixel_bytes) {
+    case 1:
+        return unfilter_band<1>(image, rows, band);
+    case 2:
+        return unfilter_band<2>(image, rows, band);
+    case 3:
+        return unfilter_band<3>(image, rows, band);
+    case 4:
+        return unfilter_band<4>(image, rows, band);
+    case 6:
+        return unfilter_band<6>(image, rows, band);
+    case 8:
+        return unfilter_band<8>(image, rows, band);
+    default:
+        return false;
+    }
 }
 
 /*
  * unfilter_rows: undoes the filters of images, and compares their Adler-32.
  *
- *   Idea      A row a lane, each lane a chunk behind the lane of the row above, whose bytes come
- *             from its registers; lane 0 takes the next row as soon as it is done, and reads above
- *             it what lane 31 has written. One formula has all filters, so lanes never part.
- *   Work      about 17 instructions a byte; 40 to 55 cycles a pixel of 32 rows.
+ *   Idea      A band of 32 rows a warp, a row a lane, each lane a chunk behind the lane of the row
+ *             above, whose bytes come from its registers; lane 0 reads what the last lane of the
+ *             warp above has written, as soon as that says so. Bands are taken in the order in
+ *             which blocks begin, so a warp waits only for one that runs. One formula has all
+ *             filters, so lanes never part.
+ *   Work      about 17 instructions a byte; 40 to 55 cycles a pixel of 32 rows. A band begins some
+ *             36 chunks after the one above.
  *   Memory    reads n bytes once, writes n bytes once, reads one row in 32 again.
- *   Launch    <<<images, 32>>>.
+ *   Launch    <<<dim3(images, bands), 32>>>, where any number of bands will do.
  *   Requires  DEFLATED_BEHIND bytes behind the filtered rows. The image is inflated; the sums of
- *             its bytes are there.
+ *             its bytes are there; nothing is told, and no band is taken.
  *   Result    unfiltered rows, 16-bit samples in the order of the host; or a doubt.
  */
 static __global__ void __launch_bounds__(LANES)
@@ -208,44 +229,27 @@ static __global__ void __launch_bounds__(LANES)
 {
     const DeflatedRows &image = images[blockIdx.x];
     DeflatedCheck &check = checks[blockIdx.x];
-    if (check.doubt)
+    if (__any_sync(0xFFFFFFFFu, *(volatile uint32_t *)&check.doubt)) /* others may set it now */
         return;
     const uint64_t n = (uint64_t)image.height * (1 + image.row_bytes);
     const uint32_t low = (uint32_t)((1 + check.sum) % MODULUS);
     const uint32_t high = (uint32_t)((n + check.weighted) % MODULUS);
     if ((high << 16 | low) != image.adler) {
-        __syncwarp(); /* all lanes have read the doubt */
         if (threadIdx.x == 0)
-            check.doubt = DOUBT_ADLER;
+            atomicOr(&check.doubt, (unsigned)DOUBT_ADLER);
         return;
     }
     const Rows rows = rows_of(image);
-    bool right = false;
-    switch (image.pixel_bytes) {
-    case 1:
-        right = unfilter_image<1>(image, rows);
-        break;
-    case 2:
-        right = unfilter_image<2>(image, rows);
-        break;
-    case 3:
-        right = unfilter_image<3>(image, rows);
-        break;
-    case 4:
-        right = unfilter_image<4>(image, rows);
-        break;
-    case 6:
-        right = unfilter_image<6>(image, rows);
-        break;
-    case 8:
-        right = unfilter_image<8>(image, rows);
-        break;
-    default:
-        break;
+    const uint32_t bands = (image.height + LANES - 1) / LANES;
+    for (;;) {
+        const uint32_t taken = threadIdx.x == 0 ? atomicAdd(&check.taken, 1u) : 0;
+        const uint32_t band = __shfl_sync(0xFFFFFFFFu, taken, 0);
+        if (band >= bands)
+            return;
+        const bool right = unfilter_rows_of(image, rows, band);
+        if (!__all_sync(0xFFFFFFFFu, right) && threadIdx.x == 0)
+            atomicOr(&check.doubt, (unsigned)DOUBT_FILTER);
     }
-    right = __all_sync(0xFFFFFFFFu, right);
-    if (threadIdx.x == 0 && !right)
-        check.doubt = DOUBT_FILTER;
 }
 
 /*
@@ -281,12 +285,13 @@ static __global__ void __launch_bounds__(EXPAND_THREADS)
     }
 }
 
-cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, DeflatedCheck *checks,
-                                 cudaStream_t stream)
+cudaError_t launch_unfilter_rows(const DeflatedRows *images, size_t n, uint32_t most_bands,
+                                 DeflatedCheck *checks, cudaStream_t stream)
 {
     if (n == 0)
         return load_kernel((const void *)unfilter_rows);
-    unfilter_rows<<<(unsigned)n, LANES, 0, stream>>>(images, checks);
+    const uint32_t bands = most_bands < BANDS_MOST ? most_bands : (uint32_t)BANDS_MOST;
+    unfilter_rows<<<dim3((unsigned)n, bands), LANES, 0, stream>>>(images, checks);
     return cudaGetLastError();
 }
 

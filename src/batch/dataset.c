@@ -51,7 +51,8 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     const ImgstatMeasure how = {.mergeable = true,
                                 .region =
                                     batch->how ? batch->how->region : (ImgstatRegion){0, 0, 0, 0},
-                                .hash = batch->how && batch->how->hash};
+                                .hash = batch->how && batch->how->hash,
+                                .preview = batch->how ? batch->how->preview : 0};
     ImgstatMeasureBatch merged = *batch;
     merged.how = &how;
     JobQueue queue;

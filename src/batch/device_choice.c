@@ -183,7 +183,8 @@ static bool has_driver(void)
 static bool reads_there(const ImgstatWork *work)
 {
     if (work->measure)
-        return work->measure->region.width == 0 && !work->measure->hash;
+        return work->measure->region.width == 0 && !work->measure->hash &&
+               work->measure->preview == 0;
     return work->together != IMGSTAT_BY_ALL;
 }
 

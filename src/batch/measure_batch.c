@@ -104,7 +104,8 @@ static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
                           .work = work_fed,
                           .fail = fail_fed};
     const ImgstatMeasure *const how = batch->how;
-    if (batch->open.salvage || batch->levels || (how && (how->region.width > 0 || how->hash)))
+    if (batch->open.salvage || batch->levels ||
+        (how && (how->region.width > 0 || how->hash || how->preview > 0)))
         return IMGSTAT_OK;
     return feeding_create(&jobs, &run->feeding, err);
 }

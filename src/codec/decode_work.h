@@ -4,6 +4,7 @@
 #define IMGSTAT_CODEC_DECODE_WORK_H
 
 #include "codec/deflated_rows.h"
+#include "codec/parted_stream.h"
 #include "codec/tiled_page.h"
 
 /* Lists that lie one behind the other in one piece of memory. The checks of rows come first, then
@@ -11,14 +12,15 @@
 typedef struct DecodeWork {
     DeflatedRows *rows;
     TiledPage *pages;
-    CodedTile *tiles; /* of all pages, in order */
-    size_t n_rows, n_pages, n_tiles;
+    CodedTile *tiles;     /* of all pages, in order */
+    PartedStream *parted; /* of rows and tiles */
+    size_t n_rows, n_pages, n_tiles, n_parted;
 } DecodeWork;
 
 static inline size_t decode_work_bytes(const DecodeWork *work)
 {
     return work->n_rows * sizeof(DeflatedRows) + work->n_pages * sizeof(TiledPage) +
-           work->n_tiles * sizeof(CodedTile);
+           work->n_tiles * sizeof(CodedTile) + work->n_parted * sizeof(PartedStream);
 }
 
 /* Returns the same lists where they lie at another address. */
@@ -28,6 +30,7 @@ static inline DecodeWork decode_work_at(const DecodeWork *work, void *at)
     moved.rows = (DeflatedRows *)at;
     moved.pages = (TiledPage *)(moved.rows + work->n_rows);
     moved.tiles = (CodedTile *)(moved.pages + work->n_pages);
+    moved.parted = (PartedStream *)(moved.tiles + work->n_tiles);
     return moved;
 }
 

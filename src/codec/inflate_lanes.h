@@ -2,199 +2,31 @@
 /* inflate_lanes.h: decompresses a deflate stream by 32 lanes: the kernel inflate_streams, and the
  * same in C, so that it is tested and fuzzed without a GPU.
  *
- * The next bits of the stream are cut into spans of SPAN_BITS, one a lane; of SPAN_BITS_SHORT in
- * blocks of short codes, whose tokens would not fit. Each lane decodes
- * from the start of its span, as if a symbol began there, and notes where the first symbol behind
- * the span begins. Huffman codes fall into step after a few symbols, so that place is mostly right
- * although the start was not. Then every lane whose start is not where the lane before it ended
- * decodes again, from there. Lane 0 knows its start; lanes are right up to the first that does not
- * begin where its neighbour ended, and only what these have decoded counts. Codes that never fall
- * into step cost time: each round makes one more lane right.
- *
  * Every place in input and output is compared with its end before it is used, and each round of
  * each loop uses up at least one bit of the stream, or ends. A block takes as long as many symbols
  * do, so blocks of few bytes are bounded as well: no encoder makes that many of them. */
 #ifndef IMGSTAT_CODEC_INFLATE_LANES_H
 #define IMGSTAT_CODEC_INFLATE_LANES_H
 
-#include "codec/huffman_lanes.h"
-
-enum {
-    SPAN_BITS = 160, /* an odd number of words: lanes in step are in different banks */
-    SPAN_BITS_SHORT = 96,
-    SPAN_CODE = 4,    /* codes of fewer bits on average are short: a span may have 40 tokens */
-    SPAN_TOKENS = 56, /* a lane with more ends its span early, and all behind it begin wrong */
-    SPAN_ROUNDS = 6,  /* how often lanes decode again before those that are right count */
-    TOKEN_BITS = 48,  /* the longest: 15 + 5 of a length, 15 + 13 of a distance */
-    WINDOW_WORDS = (LANES * SPAN_BITS + 31 + TOKEN_BITS + 32) / 32 + 3,
-    PRECODES = 19,
-    GAP_MOST = 400,               /* before a short match: what follows fits MATCH_GAP */
-    SHORT_MATCH = 10,             /* bytes of a match that one lane copies */
-    BLOCK_INPUT = 32,             /* blocks have so many bytes of the stream on average, */
-    BLOCK_OUTPUT = 1024,          /* or of the output, */
-    SPARE_BLOCKS = 256,           /* but for these */
-    INFLATE_BYTES_MOST = 1 << 28, /* of a stream: its bits are counted in 32 bits */
-    INFLATE_OUTPUT_MOST = 0x7FFFFFFF
-};
-
-/* A token is a byte; or a match, whose distance - 1 and length - 3 are below: then the token
- * has the number of bytes between it and the match before. */
-enum { MATCH_LENGTH = 15, MATCH_GAP = 23, MATCH_FIELDS = (1 << MATCH_GAP) - 1 };
-#define MATCH 0x80000000u
-
-typedef enum InflateVerdict {
-    INFLATE_RIGHT,        /* the stream ends with its input, and fills the output */
-    INFLATE_BAD_BLOCK,    /* a kind of block, code or stored length that there is not */
-    INFLATE_BAD_CODE,     /* bits that are no symbol */
-    INFLATE_BAD_DISTANCE, /* from before the output, or beyond the window */
-    INFLATE_BAD_SIZE,     /* more or less output than there should be */
-    INFLATE_BAD_INPUT,    /* the stream ends before its input or behind it */
-    INFLATE_BAD_BLOCKS    /* so many blocks that they would take too long; zlib decides */
-} InflateVerdict;
-
-typedef struct InflateCall {
-    const uint8_t *in; /* on a boundary of 4 */
-    uint32_t n_in;     /* <= INFLATE_BYTES_MOST, with those before the stream */
-    uint32_t before;   /* bytes before the stream, which do not count */
-    uint8_t *out;
-    uint32_t n_out;  /* <= INFLATE_OUTPUT_MOST */
-    uint32_t window; /* largest distance */
-} InflateCall;
-
-enum { SPAN_ON, SPAN_ENDS, SPAN_WRONG }; /* goes on behind; has the end of the block; is no code */
-
-/* What the lanes share. */
-typedef struct InflateLanes {
-    uint32_t window[WINDOW_WORDS]; /* of the stream, from word `base` on */
-    uint32_t token[SPAN_TOKENS][LANES];
-    uint32_t span;                     /* bits */
-    uint32_t start[LANES], end[LANES]; /* bits after the start of the window */
-    uint32_t bytes[LANES];             /* of the tokens */
-    uint8_t tokens[LANES], matches[LANES], state[LANES], flag[LANES];
-    HuffmanCode literal_code, distance_code;
-    uint16_t literal_table[1 << LITERAL_BITS], distance_table[1 << DISTANCE_BITS];
-    uint16_t literal_symbols[LITERALS], distance_symbols[DISTANCES];
-    uint8_t lengths[LITERALS + DISTANCES];
-} InflateLanes;
-
-/* Where the stream is: the same in all lanes. */
-typedef struct InflatePlace {
-    uint32_t bit, base, done; /* next bit; first word of the window; bytes of output */
-} InflatePlace;
-
-/* ---- Input ---- */
-
-/* Loads the window that begins with the word of the next bit. */
-LANES_INLINE void inflate_load(InflateLanes *s, const InflateCall *c, InflatePlace *at)
-{
-    lanes_meet(); /* nobody reads the window before any more */
-    at->base = at->bit / 32;
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        for (unsigned i = lane; i < WINDOW_WORDS; i += LANES)
-            s->window[i] = lanes_word(c->in, c->n_in, at->base + i);
-    lanes_meet(); /* the window is there */
-}
-
-/* Returns 32 bits from bit `at` of the window on, at < 32 (WINDOW_WORDS - 1). */
-LANES_INLINE uint32_t inflate_bits(const InflateLanes *s, uint32_t at)
-{
-    return lanes_shifted(s->window[at / 32], s->window[at / 32 + 1], at % 32);
-}
-
-/* Returns the next n <= 16 bits, 0s behind the end of the stream, and uses them. */
-LANES_INLINE uint32_t inflate_take(InflateLanes *s, const InflateCall *c, InflatePlace *at,
-                                   unsigned n)
-{
-    if (at->bit - at->base * 32 >= 32 * (WINDOW_WORDS - 2))
-        inflate_load(s, c, at);
-    const uint32_t bits = inflate_bits(s, at->bit - at->base * 32) & ((1u << n) - 1);
-    at->bit += n;
-    return bits;
-}
-
-/* ---- Symbols ---- */
-
-/* Decodes a lane's tokens from its start to the first that begins at `until` or behind. limit: the
- * end of the stream. All in bits of the window. */
-LANES_INLINE void inflate_span(InflateLanes *s, unsigned lane, uint32_t until, uint32_t limit)
-{
-    uint32_t at = s->start[lane], bytes = 0;
-    unsigned n = 0, state = SPAN_ON;
-    while (at < until && n < SPAN_TOKENS) {
-        uint32_t bits = inflate_bits(s, at);
-        unsigned entry = huffman_entry(&s->literal_code, s->literal_symbols, s->literal_table,
-                                       LITERAL_BITS, bits);
-        unsigned used = entry & ((1u << ENTRY_BITS) - 1);
-        const unsigned symbol = entry >> ENTRY_BITS;
-        uint32_t token = symbol, length = 1;
-        if (symbol > 256) {
-            const unsigned k = symbol - 257;
-            const unsigned more = k < 8 || k == 28 ? 0 : k / 4 - 1;
-            length = k < 8 ? k : k == 28 ? 255 : (4 + k % 4) << more;
-            length += bits >> used & ((1u << more) - 1);
-            at += used + more;
-            bits = inflate_bits(s, at);
-            entry = huffman_entry(&s->distance_code, s->distance_symbols, s->distance_table,
-                                  DISTANCE_BITS, bits);
-            used = entry & ((1u << ENTRY_BITS) - 1);
-            const unsigned d = entry >> ENTRY_BITS, far = d < 4 ? 0 : d / 2 - 1;
-            uint32_t distance = d < 4 ? d : (2 + d % 2) << far;
-            distance += bits >> used & ((1u << far) - 1);
-            token = MATCH | length << MATCH_LENGTH | distance;
-            length += 3;
-            used += far;
-            entry = k > 28 || d >= 30 ? 0 : entry;
-        }
-        at += used;
-        if (entry == 0 || at > limit) {
-            state = SPAN_WRONG;
-            break;
-        }
-        if (symbol == 256) {
-            state = SPAN_ENDS;
-            break;
-        }
-        s->token[n++][lane] = token;
-        bytes += length;
-    }
-    s->end[lane] = at;
-    s->bytes[lane] = bytes;
-    s->tokens[lane] = (uint8_t)n;
-    s->state[lane] = (uint8_t)state;
-}
-
-/* Decodes the next spans. Returns how many lanes are right, at least one. */
-LANES_INLINE unsigned inflate_spans(InflateLanes *s, uint32_t first, uint32_t limit)
-{
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-        s->start[lane] = first + lane * s->span;
-        s->flag[lane] = 1;
-    }
-    for (unsigned round = 0;; round++) {
-        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-            if (s->flag[lane])
-                inflate_span(s, lane, first + (lane + 1) * s->span, limit);
-        lanes_meet(); /* all ends are there */
-        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-            const bool follows = lane > 0 && s->state[lane - 1] == SPAN_ON;
-            s->flag[lane] = follows && s->start[lane] != s->end[lane - 1];
-        }
-        lanes_meet(); /* so are the lanes that did not begin where their neighbour ended */
-        const unsigned right = lanes_lowest(lanes_mask(s->flag));
-        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-            if (s->flag[lane])
-                s->start[lane] = s->end[lane - 1];
-        lanes_meet(); /* the flags have been read, and the starts are there */
-        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-            s->matches[lane] = s->state[lane] != SPAN_ON;
-        lanes_meet();
-        const unsigned last = lanes_lowest(lanes_mask(s->matches)) + 1; /* what follows is moot */
-        if (right >= last || right == LANES || round == SPAN_ROUNDS)
-            return right < last ? right : last;
-    }
-}
+#include "codec/inflate_spans.h"
 
 /* ---- Output ---- */
+
+/* Returns the byte or word at a place before those that are written. */
+LANES_INLINE uint32_t inflate_get(const InflateCall *c, uint32_t at)
+{
+    if (c->to == TO_BYTES)
+        return c->out[at];
+    return at < c->first ? WORD_BEFORE | ((at - c->first) & (PART_WINDOW - 1)) : c->words[at];
+}
+
+LANES_INLINE void inflate_put(const InflateCall *c, uint32_t at, uint32_t value)
+{
+    if (c->to == TO_BYTES)
+        c->out[at] = (uint8_t)value;
+    else
+        c->words[at] = (uint16_t)value;
+}
 
 /* Writes a lane's bytes, from place `to` of the output on, and makes a list of its matches of the
  * tokens. Returns false if a match begins before the output or its distance is too large. */
@@ -206,7 +38,7 @@ LANES_INLINE bool inflate_literals(InflateLanes *s, const InflateCall *c, unsign
     for (unsigned k = 0; k < s->tokens[lane]; k++) {
         const uint32_t token = s->token[k][lane];
         if (!(token & MATCH)) {
-            c->out[to++] = (uint8_t)token;
+            inflate_put(c, to++, token);
             gap++;
             continue;
         }
@@ -236,12 +68,12 @@ LANES_INLINE void inflate_far(InflateLanes *s, const InflateCall *c, unsigned la
         to += token >> MATCH_GAP;
         const uint32_t from = to - distance;
         if (length <= SHORT_MATCH && from + length <= before && gap <= GAP_MOST) {
-            uint8_t held[SHORT_MATCH]; /* all loads before the first store */
+            uint32_t held[SHORT_MATCH]; /* all loads before the first store */
             for (unsigned i = 0; i < SHORT_MATCH; i++)
-                held[i] = i < length ? c->out[from + i] : 0;
+                held[i] = i < length ? inflate_get(c, from + i) : 0;
             for (unsigned i = 0; i < SHORT_MATCH; i++)
                 if (i < length)
-                    c->out[to + i] = held[i];
+                    inflate_put(c, to + i, held[i]);
             gap += length;
         } else {
             s->token[matches++][lane] = gap << MATCH_GAP | fields;
@@ -262,10 +94,10 @@ LANES_INLINE void inflate_near(const InflateLanes *s, const InflateCall *c, unsi
         const uint32_t distance = (fields & ((1u << MATCH_LENGTH) - 1)) + 1;
         const uint32_t length = (fields >> MATCH_LENGTH) + 3;
         to += token >> MATCH_GAP;
-        const uint8_t *const from = c->out + to - distance;
+        const uint32_t from = to - distance;
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
             for (uint32_t i = lane; i < length; i += LANES)
-                c->out[to + i] = from[i < distance ? i : i % distance];
+                inflate_put(c, to + i, inflate_get(c, from + (i < distance ? i : i % distance)));
         lanes_meet(); /* the match is there */
         to += length;
     }
@@ -282,6 +114,10 @@ LANES_INLINE InflateVerdict inflate_write(InflateLanes *s, const InflateCall *c,
     const uint32_t total = lanes_before(s->bytes);
     if (total > c->n_out - *done)
         return INFLATE_BAD_SIZE;
+    if (c->to == TO_NOTHING) {
+        *done += total;
+        return INFLATE_RIGHT;
+    }
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
         s->flag[lane] = !inflate_literals(s, c, lane, *done + s->bytes[lane]);
     lanes_meet(); /* the bytes are there */
@@ -300,10 +136,29 @@ LANES_INLINE InflateVerdict inflate_write(InflateLanes *s, const InflateCall *c,
 
 /* ---- Blocks ---- */
 
+/* Sets a mark if one is due. inside: the place lies in a block. */
+LANES_INLINE void inflate_mark(const InflateCall *c, InflatePlace *at, bool inside)
+{
+    const PartMark mark = (uint64_t)at->done << 32 | (uint64_t)inside << 63 | c->part << MARK_BITS |
+                          (at->bit & ((1u << MARK_BITS) - 1));
+    if (at->done < at->due || (inside && !at->inside))
+        return;
+    if (lanes_leader())
+        c->marks[at->bit >> MARK_BITS] = mark;
+    at->due = at->done + PART_MARK_OUTPUT;
+}
+
 /* Decodes the symbols of a block, whose codes are ready. */
 LANES_INLINE InflateVerdict inflate_symbols(InflateLanes *s, const InflateCall *c, InflatePlace *at)
 {
     for (;;) {
+        if (c->to == TO_WORDS && at->bit == c->until)
+            return INFLATE_RIGHT;
+        if (c->to == TO_NOTHING) {
+            if (at->steps-- == 0)
+                return INFLATE_IN_ORDER;
+            inflate_mark(c, at, true);
+        }
         inflate_load(s, c, at);
         const uint32_t base = at->base * 32;
         const unsigned right = inflate_spans(s, at->bit - base, c->n_in * 8 - base);
@@ -416,14 +271,14 @@ LANES_INLINE InflateVerdict inflate_stored(InflateLanes *s, const InflateCall *c
         return INFLATE_BAD_INPUT;
     if (length > c->n_out - at->done)
         return INFLATE_BAD_SIZE;
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+    for (unsigned lane = lanes_first(); lane < LANES && c->to != TO_NOTHING; lane += LANES_STEP)
         for (uint32_t i = lane; i < length; i += LANES * AT_ONCE) {
             uint8_t held[AT_ONCE];
             for (unsigned k = 0; k < AT_ONCE; k++)
                 held[k] = i + k * LANES < length ? c->in[from + i + k * LANES] : 0;
             for (unsigned k = 0; k < AT_ONCE; k++)
                 if (i + k * LANES < length)
-                    c->out[at->done + i + k * LANES] = held[k];
+                    inflate_put(c, at->done + i + k * LANES, held[k]);
         }
     lanes_meet(); /* the bytes are there */
     at->bit += length * 8;
@@ -431,10 +286,16 @@ LANES_INLINE InflateVerdict inflate_stored(InflateLanes *s, const InflateCall *c
     return INFLATE_RIGHT;
 }
 
-LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c, InflatePlace *at,
-                                          unsigned kind)
+/* Reads the head of a block, and all of a stored one. *coded: symbols follow. */
+LANES_INLINE InflateVerdict inflate_head(InflateLanes *s, const InflateCall *c, InflatePlace *at,
+                                         bool *last, bool *coded)
 {
     unsigned n_literals = LITERALS, n_distances = DISTANCES;
+    *last = inflate_take(s, c, at, 1) != 0;
+    const unsigned kind = inflate_take(s, c, at, 2);
+    if (at->bit > c->n_in * 8)
+        return INFLATE_BAD_INPUT;
+    *coded = kind != 0;
     if (kind == 0)
         return inflate_stored(s, c, at);
     if (kind == 3)
@@ -446,24 +307,28 @@ LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c,
         if (verdict != INFLATE_RIGHT)
             return verdict;
     }
-    return inflate_codes(s, n_literals, n_distances) ? inflate_symbols(s, c, at)
-                                                     : INFLATE_BAD_BLOCK;
+    return inflate_codes(s, n_literals, n_distances) ? INFLATE_RIGHT : INFLATE_BAD_BLOCK;
+}
+
+/* Decodes the next block. *last becomes whether it is the last. */
+LANES_INLINE InflateVerdict inflate_block(InflateLanes *s, const InflateCall *c, InflatePlace *at,
+                                          bool *last)
+{
+    bool coded;
+    const InflateVerdict verdict = inflate_head(s, c, at, last, &coded);
+    return verdict == INFLATE_RIGHT && coded ? inflate_symbols(s, c, at) : verdict;
 }
 
 /* Decompresses a whole stream: called by 32 lanes, or by one thread of C. */
 LANES_INLINE InflateVerdict inflate_by_lanes(InflateLanes *s, const InflateCall *c)
 {
-    InflatePlace at = {8 * c->before, 0, 0};
+    InflatePlace at = {8 * c->before, 0, 0, 0, 0, false};
     inflate_load(s, c, &at);
     uint32_t blocks = c->n_in / BLOCK_INPUT + c->n_out / BLOCK_OUTPUT + SPARE_BLOCKS;
     for (bool last = false; !last;) {
         if (blocks-- == 0)
             return INFLATE_BAD_BLOCKS;
-        last = inflate_take(s, c, &at, 1) != 0;
-        const unsigned kind = inflate_take(s, c, &at, 2);
-        if (at.bit > c->n_in * 8)
-            return INFLATE_BAD_INPUT;
-        const InflateVerdict verdict = inflate_block(s, c, &at, kind);
+        const InflateVerdict verdict = inflate_block(s, c, &at, &last);
         if (verdict != INFLATE_RIGHT)
             return verdict;
     }

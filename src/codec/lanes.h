@@ -34,6 +34,20 @@ LANES_INLINE void lanes_meet(void)
     __syncwarp();
 }
 
+/* A block of BLOCK_STEP threads. A loop over what they share is
+ *     for (uint32_t i = block_first(); i < n; i += BLOCK_STEP) */
+enum { BLOCK_STEP = 1024 };
+
+LANES_INLINE unsigned block_first(void)
+{
+    return threadIdx.x;
+}
+
+LANES_INLINE void block_meet(void)
+{
+    __syncthreads();
+}
+
 /* Returns the lanes whose flag is not 0, one bit each. */
 LANES_INLINE uint32_t lanes_mask(const uint8_t flag[LANES])
 {
@@ -59,6 +73,12 @@ LANES_INLINE uint32_t lanes_before(uint32_t value[LANES])
 LANES_INLINE uint32_t lanes_or(const uint32_t value[LANES])
 {
     return __reduce_or_sync(0xFFFFFFFFu, value[lanes_first()]);
+}
+
+/* Returns the least value. */
+LANES_INLINE uint32_t lanes_least(const uint32_t value[LANES])
+{
+    return __reduce_min_sync(0xFFFFFFFFu, value[lanes_first()]);
 }
 
 LANES_INLINE unsigned lanes_count(uint32_t mask)
@@ -143,6 +163,17 @@ LANES_INLINE void lanes_meet(void)
 {
 }
 
+enum { BLOCK_STEP = 1 };
+
+LANES_INLINE unsigned block_first(void)
+{
+    return 0;
+}
+
+LANES_INLINE void block_meet(void)
+{
+}
+
 LANES_INLINE uint32_t lanes_mask(const uint8_t flag[LANES])
 {
     uint32_t mask = 0;
@@ -168,6 +199,14 @@ LANES_INLINE uint32_t lanes_or(const uint32_t value[LANES])
     for (unsigned lane = 0; lane < LANES; lane++)
         bits |= value[lane];
     return bits;
+}
+
+LANES_INLINE uint32_t lanes_least(const uint32_t value[LANES])
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        least = value[lane] < least ? value[lane] : least;
+    return least;
 }
 
 LANES_INLINE unsigned lanes_count(uint32_t mask)

@@ -38,6 +38,7 @@ typedef struct CodedTile {
     uint32_t n_in, n_out;   /* bytes */
     uint32_t window, adler; /* TILE_DEFLATED: largest distance; Adler-32 of the output */
     uint32_t page, number;  /* which page, and which tile of it */
+    bool parted;            /* the stream is decompressed in parts, before */
 } CodedTile;
 
 /* One image. Tiles have numbers from left to right, then down, then by plane. */

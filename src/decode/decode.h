@@ -36,8 +36,9 @@ struct ImgstatDecode {
     DecodeFile *file;
     uint8_t *staged; /* compressed pixels, until they are on the device */
     size_t staged_bytes;
-    void *list;      /* host_alloc: of work */
-    DecodeWork work; /* of the files that the device decodes, in order */
+    void *list;       /* host_alloc: of work */
+    DecodeWork work;  /* of the files that the device decodes, in order */
+    size_t parted_at; /* place in `memory` of what streams in parts need */
     DevMem memory, list_there, checks;
     bool enqueued;
 };
@@ -51,6 +52,15 @@ ImgstatResult decode_open_page(DecodeFile *f, const ImgstatOpen *how, ImgstatFil
 /* Lists n files, reads their heads, and brings what the device decodes there. */
 ImgstatResult decode_prepare(ImgstatDecode *decode, const ImgstatEncoded *files, size_t n,
                              ImgstatError *err);
+
+/* ---- decode/parted.c ---- */
+
+/* Chooses the streams that are decoded in parts: a few long ones. Places what they need behind *at.
+ */
+void decode_plan_parts(ImgstatDecode *decode, size_t *at);
+
+/* Lists them, when all other lists are complete. */
+void decode_list_parts(ImgstatDecode *decode);
 
 /* Returns how many images the device decodes. */
 static inline size_t decode_images(const ImgstatDecode *decode)

@@ -20,6 +20,7 @@ static inline size_t place(size_t *at, size_t bytes)
 static inline void deflated_place(DeflatedRows *rows, size_t *at)
 {
     rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
+    rows->told = place(at, (rows->height / DEFLATED_BAND + 1) * sizeof(uint32_t));
     rows->row_pitch = padded(rows->row_bytes, 4);
     if (rows->form != ROWS_PLAIN)
         rows->rows = place(at, rows->row_pitch * rows->height);
@@ -32,6 +33,7 @@ static inline void deflated_move(DeflatedRows *rows, uint64_t base)
 {
     rows->filtered += base;
     rows->rows += base;
+    rows->told += base;
     rows->colors += base;
 }
 

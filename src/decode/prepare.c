@@ -123,6 +123,7 @@ static void place_files(ImgstatDecode *decode, size_t *at)
         else if (f->on_device)
             deflated_place(&f->rows, at);
     }
+    decode_plan_parts(decode, at);
 }
 
 /* Makes addresses of places, and uploads colours. staged: address of the file's. */
@@ -170,6 +171,7 @@ static ImgstatResult list_work(ImgstatDecode *decode, size_t staged_at, ImgstatE
             IMGSTAT_TRY(list_rows(decode, f, staged + f->staged_at, &work->rows[rows++], err));
         }
     }
+    decode_list_parts(decode);
     return IMGSTAT_OK;
 }
 
@@ -188,10 +190,10 @@ static ImgstatResult allocate(ImgstatDecode *decode, ImgstatError *err)
     if (n == 0)
         return IMGSTAT_OK;
     size_t bytes = 0;
-    const size_t list_bytes = decode_work_bytes(work), list_at = place(&bytes, list_bytes);
     const size_t checks_at = place(&bytes, n * sizeof(DeflatedCheck));
     const size_t staged_at = place(&bytes, decode->staged_bytes);
     place_files(decode, &bytes);
+    const size_t list_bytes = decode_work_bytes(work), list_at = place(&bytes, list_bytes);
     IMGSTAT_TRY(ops->host_alloc(device, list_bytes, &decode->list, err));
     *work = decode_work_at(work, decode->list);
     IMGSTAT_TRY(ops->alloc(device, bytes, &decode->memory, err));

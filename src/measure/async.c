@@ -104,8 +104,9 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     if (how->region.width > 0 || how->region.height > 0)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the whole image was measured: a region is asked for too late");
-    if (how->hash)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "samples on a stream are not hashed");
+    if (how->hash || how->preview > 0)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "of images on a stream there is no hash and no preview");
     if (!pending->measured)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
     if (how->mergeable && !sample_is_narrow(from->sample))

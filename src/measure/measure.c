@@ -3,9 +3,9 @@
 #include "measure/measure.h"
 
 #include "measure/deviation.h"
+#include "measure/extras.h"
 #include "measure/result.h"
 #include "record/kind.h"
-#include "record/sample_hash.h"
 
 enum {
     KEEP_BYTES = 64 << 20,   /* pages up to this stay in memory where they are read again */
@@ -26,19 +26,11 @@ static ImgstatResult count_page(PageReader *reader, const ImgstatMeasure *how, R
 {
     const unsigned parts = result_parts(how);
     IMGSTAT_TRY(page_measure(reader, every_channel, parts, out, err));
-    reader->hash = NULL; /* it is complete */
+    reader->extras = NULL; /* they are complete */
     if (!deviation_needs_bins(*out) || (parts & RECORD_BINS))
         return IMGSTAT_OK;
     record_destroy(*out);
     return page_measure(reader, every_channel, parts | RECORD_BINS, out, err);
-}
-
-/* hash: NULL, or that of the samples of the record. */
-static void keep_hash(ImgstatRecord *record, const SampleHash *hash)
-{
-    record->has_hash = hash != NULL;
-    if (hash)
-        sample_hash_write(hash, record->hash);
 }
 
 static FurtherReads reads_of(Device *device,
@@ -71,18 +63,17 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     PageReader reader;
     page_reader_of_image(device, image, &reader);
     IMGSTAT_TRY(page_reader_set_region(&reader, &how->region, err));
-    SampleHash *hash = NULL;
-    if (how->hash)
-        IMGSTAT_TRY(sample_hash_create(&hash, err));
-    reader.hash = hash;
+    Extras extras;
+    IMGSTAT_TRY(extras_create(how, &extras, err));
+    reader.extras = extras.wanted ? &extras : NULL;
     Record *record = NULL;
     ImgstatResult res = count_page(&reader, how, &record, err);
     if (res == IMGSTAT_OK)
         res = result_of_image(record, image->bits, how, reads_of(device, read_further, &reader),
                               out, err);
     if (res == IMGSTAT_OK)
-        keep_hash(*out, hash);
-    sample_hash_destroy(hash);
+        extras_keep(&extras, *out);
+    extras_release(&extras);
     return res;
 }
 
@@ -98,8 +89,8 @@ typedef struct PageSet {
     SharedText *name; /* of the file */
     DecodeOptions options;
     BandMemory memory;
-    Record *counted;  /* NULL, or what the first read of the page finds */
-    SampleHash *hash; /* NULL, or that of the pages */
+    Record *counted; /* NULL, or what the first read of the page finds */
+    Extras extras;
 } PageSet;
 
 static ImgstatResult select_page(PageSet *set, uint32_t i, ImgstatError *err)
@@ -143,7 +134,7 @@ static ImgstatResult compute(PageSet *set, ImgstatRecord *record, FurtherReads r
 {
     const ImgstatResult res =
         set->how->mergeable ? IMGSTAT_OK : result_compute(record, set->how, &reads, err);
-    keep_hash(record, set->hash);
+    extras_keep(&set->extras, record);
     image_record_count_file(record, shared_text_of(set->name));
     if (res == IMGSTAT_OK)
         *out = record;
@@ -174,7 +165,7 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, NULL, &reader, err));
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
     reader.direct = reader.tiles_there = true;
-    reader.hash = set->hash;
+    reader.extras = set->extras.wanted ? &set->extras : NULL;
     Record *record = NULL;
     IMGSTAT_TRY(count_page(&reader, set->how, &record, err));
     IMGSTAT_TRY(page_record(set, record, &made, err));
@@ -223,7 +214,7 @@ static ImgstatResult add_page(PageSet *set, uint32_t i, unsigned parts, ImgstatP
     if (i == 0)
         *first = set->file->decoder->page;
     IMGSTAT_TRY(check_alike(set->file->decoder, first, err));
-    reader.hash = set->hash;
+    reader.extras = set->extras.wanted ? &set->extras : NULL;
     IMGSTAT_TRY(page_measure(&reader, every_channel, parts, &record, err));
     IMGSTAT_TRY(page_record(set, record, &page, err));
     if (!*total) {
@@ -243,8 +234,7 @@ static ImgstatResult count_set(PageSet *set, unsigned parts, ImgstatRecord **tot
 {
     ImgstatPage first = {.page = 0};
     *total = NULL;
-    if (set->hash)
-        sample_hash_reset(set->hash);
+    extras_reset(&set->extras);
     for (uint32_t i = 0; i < set->n; i++) {
         const ImgstatResult res = add_page(set, i, parts, &first, total, err);
         if (res != IMGSTAT_OK) {
@@ -330,8 +320,9 @@ static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, Imgstat
  * one, but not which fault is reported: damaged pages are read again with all planes together. */
 static ImgstatResult measure_decoded(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
-    set->options = (DecodeOptions){.threads = set->device->threads,
-                                   .planes = !set->hash && reads_planes(set->file->decoder)};
+    set->options =
+        (DecodeOptions){.threads = set->device->threads,
+                        .planes = !set->extras.wanted && reads_planes(set->file->decoder)};
     IMGSTAT_TRY(select_page(set, 0, err));
     const bool planes = set->n > 1 || set->file->decoder->caps.planes > 0;
     const ImgstatResult res = measure_selected(set, out, err);
@@ -384,10 +375,10 @@ static ImgstatResult measure_set(PageSet *set, ImgstatRecord **out, ImgstatError
     if (!set->name)
         return error_memory(err, strlen(name), "the name of a file");
     const bool reading = decoder->channel_names && decoder->next_row > 0 && !set->file->measured;
-    ImgstatResult res = set->how->hash ? sample_hash_create(&set->hash, err) : IMGSTAT_OK;
+    ImgstatResult res = extras_create(set->how, &set->extras, err);
     if (res == IMGSTAT_OK)
         res = reading ? measure_beside(set, out, err) : measure_instead(set, out, err);
-    sample_hash_destroy(set->hash);
+    extras_release(&set->extras);
     shared_text_release(set->name);
     return error_add_file(err, res, name);
 }

@@ -314,7 +314,7 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
     const uint32_t first = first_row_of(reader), last = last_row_of(reader);
     TileBands *bands = NULL;
     IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
-    if (reader->tiles_there && !reader->kept && !reader->hash && reader->region.width == 0)
+    if (reader->tiles_there && !reader->kept && !reader->extras && reader->region.width == 0)
         IMGSTAT_TRY(tile_bands_open(reader->device, decoder, reader->rows, &bands, err));
     if (bands)
         return each_there(reader, bands, use, context, err);

@@ -36,7 +36,7 @@ typedef struct PageReader {
     uint8_t *lost_mask;   /* memory for that mask, with the rows of `page`; NULL: no salvage */
     ImgstatRegion region; /* that page_reader_each passes on; width 0: all */
     const Cancel *cancel;
-    struct SampleHash *hash; /* NULL, or what page_measure adds the image to */
+    struct Extras *extras; /* NULL, or what page_measure makes of the rows as well */
 } PageReader;
 
 /* Returns the bytes of one band, in whole tiles of the decoder. Returns SIZE_MAX on overflow. A

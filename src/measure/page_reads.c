@@ -4,7 +4,7 @@
  */
 #include "measure/page_reads.h"
 
-#include "record/sample_hash.h"
+#include "measure/extras.h"
 
 /* ---- The first read ---------------------------------------------------------------------- */
 
@@ -12,7 +12,7 @@ typedef struct Measure {
     Device *device;
     PixelView view;
     DeviceRecord record;
-    SampleHash *hash; /* NULL: none is wanted */
+    Extras *extras; /* NULL: none are wanted */
 } Measure;
 
 static ImgstatResult measure_source(void *context, const PixelSource *source, ImgstatError *err)
@@ -25,8 +25,8 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
 {
     const Measure *const m = context;
     const PixelSource source = pixels_of(band);
-    if (m->hash)
-        sample_hash_add(m->hash, band);
+    if (m->extras)
+        extras_add(m->extras, band);
     return measure_source(context, &source, err);
 }
 
@@ -37,7 +37,7 @@ static ImgstatResult measure_plane(PageReader *reader, Measure *m, size_t bytes,
     const DeviceOps *const ops = m->device->ops;
     DirectRead done = DIRECT_NONE;
     IMGSTAT_TRY(ops->alloc(m->device, bytes, &m->record.mem, err));
-    if (!m->hash) /* which is made of rows in their order */
+    if (!m->extras) /* which are made of rows in their order */
         IMGSTAT_TRY(page_reader_direct(reader, true, measure_source, m, &done, err));
     if (done == DIRECT_COMPLETE)
         return IMGSTAT_OK;
@@ -57,7 +57,7 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
     Measure m = {
         .device = device,
         .view = view,
-        .hash = reader->hash,
+        .extras = reader->extras,
         .record = {.sample = record->sample, .channels = channels, .parts = record->parts}};
     const size_t tallies = channels * sizeof *record->tally;
     const size_t bytes = record_bytes(record->sample, channels, record->parts);
@@ -76,18 +76,18 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
     return res;
 }
 
-/* Begins the hash of what the reader passes on. */
-static ImgstatResult begin_hash(const PageReader *reader, ImgstatError *err)
+/* Begins the extras of what the reader passes on. */
+static ImgstatResult begin_extras(const PageReader *reader, ImgstatError *err)
 {
     const ImgstatRegion *const region = &reader->region;
     const bool whole = region->width == 0;
     const uint32_t rows = reader->decoder ? reader->decoder->page.height : reader->page.height;
     if (!reader->decoder && !reader->page.host && reader->page.width > 0 && rows > 0)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "samples in device memory are not hashed: copy them to host memory");
-    sample_hash_begin(reader->hash, &reader->page, whole ? reader->page.width : region->width,
-                      whole ? rows : region->height);
-    return IMGSTAT_OK;
+        return error_set(
+            err, IMGSTAT_ERR_UNSUPPORTED,
+            "of pixels in device memory there is no hash and no preview: copy them to host memory");
+    return extras_begin(reader->extras, &reader->page, whole ? reader->page.width : region->width,
+                        whole ? rows : region->height, err);
 }
 
 /* Turns positions in a region into positions in the page. */
@@ -112,8 +112,8 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
     const uint16_t channels = luma ? 1 : reader->planes > 1 ? reader->planes : page->channels;
     Record *record = NULL;
     *out = NULL;
-    if (reader->hash)
-        IMGSTAT_TRY(begin_hash(reader, err));
+    if (reader->extras)
+        IMGSTAT_TRY(begin_extras(reader, err));
     IMGSTAT_TRY(record_check_bytes(page->sample, channels, parts, err));
     ImgstatResult res =
         record_create(reader->device->cache, page->sample, channels, parts, &record, err);

@@ -84,6 +84,7 @@ void imgstat_record_destroy(ImgstatRecord *record)
         shared_text_release(record->places[c].max_file);
     }
     free(record->places);
+    preview_destroy(record->preview);
     shared_text_release(record->group);
     record_destroy(record->record);
     free(record->kind);
@@ -186,6 +187,8 @@ void image_record_add(ImgstatRecord *into, const ImgstatRecord *from)
 {
     image_record_clear(into);
     into->has_hash = false;
+    preview_destroy(into->preview);
+    into->preview = NULL;
     for (uint16_t c = 0; c < into->kind->channels; c++) {
         Tally *const tally = &into->record->tally[c];
         const Ats at =
@@ -263,6 +266,13 @@ bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16])
     if (record->has_hash)
         memcpy(hash, record->hash, SAMPLE_HASH_BYTES);
     return record->has_hash;
+}
+
+const float *imgstat_record_preview(const ImgstatRecord *record, uint32_t *width, uint32_t *height)
+{
+    *width = record->preview ? record->preview->width : 0;
+    *height = record->preview ? record->preview->height : 0;
+    return record->preview ? record->preview->samples : NULL;
 }
 
 void imgstat_record_images(const ImgstatRecord *record, uint64_t *files, uint64_t *pages)

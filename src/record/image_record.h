@@ -6,6 +6,7 @@
 
 #include "record/digest.h"
 #include "record/histogram.h"
+#include "record/preview.h"
 #include "record/record.h"
 #include "record/sample_hash.h"
 #include "record/shared_text.h"
@@ -60,7 +61,8 @@ struct ImgstatRecord {
     size_t n_percentiles;
     bool has_hash; /* of the samples of one image or group of pages, which is not merged */
     uint8_t hash[SAMPLE_HASH_BYTES];
-    bool in_dataset; /* its group and kind must not change then */
+    Preview *preview; /* NULL, or of the image, or the first of a group */
+    bool in_dataset;  /* its group and kind must not change then */
 };
 
 /* The image that positions refer to. */

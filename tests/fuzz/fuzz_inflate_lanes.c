@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_inflate_lanes: the arithmetic of the inflating kernel against zlib, on any bytes: the same
- * verdict and bytes. The first bytes say how much output there should be. */
+/* fuzz_inflate_lanes: the arithmetic of the inflating kernels against zlib, on any bytes: the same
+ * verdict and bytes, from whole streams and from parts of them. The first bytes say how much output
+ * there should be. */
 #include "codec/inflate_lanes.h"
 
 #include "../deflate_streams.h"
+#include "../parted_inflate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < HEAD)
         return -1;
     const size_t bytes = size - HEAD;
-    size_t n = output_bytes(data + HEAD, bytes);
+    size_t n = output_bytes(data + HEAD, bytes), used;
     if (data[0] & 1) /* else as much as there is */
         n = ((size_t)data[1] << 8 | data[2]) + (n & 0xFF);
     uint8_t *const in = malloc(bytes + !bytes), *const out = malloc(n + !n);
@@ -41,11 +43,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(in, data + HEAD, bytes);
     const bool right = stream_inflate(in, bytes, expected, n);
-    const InflateCall call = {in, (uint32_t)bytes, 0, out, (uint32_t)n, 1 << 15};
-    const InflateVerdict verdict = inflate_by_lanes(&shared, &call);
-    if (verdict != INFLATE_BAD_BLOCKS &&
-        (right != (verdict == INFLATE_RIGHT) || (right && memcmp(out, expected, n) != 0)))
-        abort();
+    const InflateCall call = inflate_call(in, (uint32_t)bytes, 0, out, (uint32_t)n, 1 << 15);
+    for (unsigned in_parts = 0; in_parts < 2; in_parts++) {
+        memset(out, POISON, n);
+        const InflateVerdict verdict =
+            in_parts ? parted_inflate(&call, &used) : inflate_by_lanes(&shared, &call);
+        if (verdict != INFLATE_BAD_BLOCKS &&
+            (right != (verdict == INFLATE_RIGHT) || (right && memcmp(out, expected, n) != 0)))
+            abort();
+    }
     free(in);
     free(out);
     free(expected);

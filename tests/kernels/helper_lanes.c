@@ -14,7 +14,7 @@ bool lanes_decode(const TiledPage *page, const CodedTile *tile)
     uint8_t *const out = (uint8_t *)(uintptr_t)tile->out;
     if (page->coding == TILE_DEFLATED) {
         InflateLanes lanes;
-        const InflateCall call = {in, tile->n_in, 0, out, tile->n_out, tile->window};
+        const InflateCall call = inflate_call(in, tile->n_in, 0, out, tile->n_out, tile->window);
         memset(&lanes, POISON, sizeof lanes);
         return inflate_by_lanes(&lanes, &call) == INFLATE_RIGHT;
     }

@@ -147,6 +147,24 @@ def test_array_interface():
             imgstat.stats(Interface(x, **wrong))
 
 
+def test_what_numpy_makes_of_objects():
+    class Labelled:
+        def __array__(self, dtype=None, copy=None):
+            return picture("i2")
+
+    class Derived(np.ndarray):
+        pass
+    assert same(imgstat.stats(Labelled()), picture("i2"))
+    assert type(imgstat.equalize(Labelled())) is np.ndarray
+    assert type(imgstat.equalize(picture().view(Derived))) is np.ndarray
+
+    class Fails:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("not now")
+    with pytest.raises(RuntimeError, match="not now"):
+        imgstat.stats(Fails())
+
+
 class Exporter:
     """What has DLPack alone, of version 0 or 1."""
 

@@ -458,3 +458,20 @@ def test_many_files_end(testdata):
     assert [next(measured).page.width for _ in range(5)] == [640] * 5
     measured.close()
     assert 5 <= len(taken) <= 12
+
+
+def test_fsspec(testdata):
+    """Objects of a store, from several threads; a data set of them is that of files."""
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    names = ["photo.tif", "good-rgb.png", "good-tiled.tif"]
+    for name in names:
+        store.pipe(f"/data/{name}", (testdata / name).read_bytes())
+    with store.open("/data/photo.tif") as file, imgstat.open(file) as f:
+        assert np.array_equal(f.read(), imgstat.open(testdata / "photo.tif").read())
+        assert f.stats().sum == imgstat.open(testdata / "photo.tif").stats().sum
+    ds = imgstat.Dataset.of((str(testdata / name), store.open(f"/data/{name}")) for name in names)
+    assert ds == imgstat.Dataset.of(testdata / name for name in names) and ds.failed == 0
+    with store.open("/data/out.png", "wb") as file:
+        imgstat.save(np.zeros((3, 4), "u1"), file, format="png")
+    assert imgstat.open(store.cat("/data/out.png")).read().shape == (3, 4)

@@ -129,8 +129,9 @@ def test_masks_and_references():
 def test_refused():
     x = picture()
     for words in ({"mask": np.ones(x.shape[:2], bool)}, {"device": "cpu"}, {"device": "cuda:5"}):
-        with pytest.raises(ValueError):
-            imgstat.stats(there(x), **words)
+        for function in (imgstat.stats, imgstat.equalize, imgstat.clahe):
+            with pytest.raises(ValueError):
+                function(there(x), **words)
     with pytest.raises(ValueError, match="memory"):
         imgstat.equalize(there(x), out=x)
     with pytest.raises(ValueError, match="contiguous"):
@@ -171,6 +172,25 @@ def test_statistics_after_a_late_producer():
     stream.delay(0.2)
     stream.copy(target, pinned.array)
     assert same(imgstat.stats(target, stream=stream, percentiles=[5]), imgstat.stats(x, percentiles=[5]))
+    y = picture("u1", (300, 400))
+    pinned, target = cuda_arrays.Pinned(cuda, y), there(np.zeros_like(y))
+    imgstat.stats(target, stream=stream).mean  # makes what measures
+    stream.delay(0.3)
+    stream.copy(target, pinned.array)
+    begin = time.monotonic()
+    s = imgstat.stats(target, stream=stream, percentiles=[5])
+    took = time.monotonic() - begin
+    del target  # the result keeps the pixels
+    assert same(s, imgstat.stats(y, percentiles=[5])) and took < 0.15
+
+
+def test_statistics_that_are_read_late():
+    x = [picture("u1", (20, 30 + i)) for i in range(40)]  # more than are kept unread
+    late = [imgstat.stats(there(a)) for a in x]
+    for s, a in zip(late[::-1], x[::-1]):
+        assert same(s, imgstat.stats(a)) and same(s, imgstat.stats(a))
+    for a in x:
+        imgstat.stats(there(a))  # is never read
 
 
 @needs_streams

@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import threading
 
 import pytest
 
@@ -109,13 +108,24 @@ def test_mistakes(folder):
             imgstat.transform_files(wrong)
 
 
+def test_progress_ends_it(folder):
+    """Files that were at work are reported after that, with the exception set."""
+    def stop(n):
+        if n >= 3:
+            raise KeyError("enough")
+
+    jobs = [(folder / "0.png", folder / "out" / f"{i}.tif") for i in range(2000)]
+    with pytest.raises(KeyError):
+        imgstat.transform_files(jobs, "equalize", threads=4, progress=stop)
+    assert 3 <= len(list((folder / "out").iterdir())) < 2000
+
+
 def test_interruption(folder):
     """Ctrl-C ends a batch; what is written is complete."""
-    jobs = [(folder / "0.png", folder / "out" / f"{i}.tif") for i in range(30000)]
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    jobs = [(folder / "0.png", folder / "out" / f"{i}.tif") for i in range(3000)]
     with pytest.raises(KeyboardInterrupt):
-        imgstat.transform_files(jobs, "equalize")
+        imgstat.transform_files(jobs, "equalize", progress=lambda n: n == 100 and os.kill(os.getpid(), signal.SIGINT))
     written = list((folder / "out").iterdir())
-    assert 0 < len(written) < 30000
+    assert 100 <= len(written) < 3000
     for path in written[::50]:
         assert imgstat.open(path).read().shape == (30, 40)

@@ -2,6 +2,7 @@
 /* bench_inflate.cu: deflate streams of rows as PNG has them of photographs, many in a call: whole
  * images, and pieces as tiles of TIFF are. */
 #include "bench_nvcomp.h"
+#include "codec/parted.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ typedef std::vector<unsigned char> Bytes;
 typedef struct InflateWork {
     const DeflatedStream *streams; /* in device memory, like the verdicts */
     uint32_t *verdicts;
-    NvcompStreams *nvcomp; /* of the same streams */
+    const PartedStream *parted, *parted_there; /* the same streams */
+    NvcompStreams *nvcomp;                     /* of the same streams */
 } InflateWork;
 
 /* Filtered samples of a photograph: small differences, larger where there is more to see, and now
@@ -71,6 +73,13 @@ static cudaError_t call_inflate(Bench *bench, const BenchCase *c, void *work, co
     return cuda_inflate(w->streams, c->images, w->verdicts, bench->stream);
 }
 
+static cudaError_t call_parted(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    const InflateWork *const w = (const InflateWork *)work;
+    (void)in;
+    return launch_inflate_parted(w->parted, w->parted_there, c->images, NULL, bench->stream);
+}
+
 static cudaError_t call_nvcomp(Bench *bench, const BenchCase *c, void *work, const void *in)
 {
     const InflateWork *const w = (const InflateWork *)work;
@@ -108,6 +117,26 @@ static bool is_right(Bench *bench, const BenchCase *c, const char *what, BenchCa
     return right;
 }
 
+/* The same streams, to be decompressed in parts. Returns what they need besides. */
+static size_t part_streams(const std::vector<DeflatedStream> &streams, uint32_t *verdicts,
+                           std::vector<PartedStream> *parted)
+{
+    size_t at = 0, most = 0;
+    for (size_t i = 0; i < streams.size(); i++) {
+        PartedStream p = {};
+        p.in = (uint64_t)streams[i].in;
+        p.out = (uint64_t)streams[i].out;
+        p.n_in = streams[i].n_in;
+        p.n_out = streams[i].n_out;
+        p.window = streams[i].window;
+        at = parted_place(&p, at < PARTED_ROUND_BYTES ? at : 0);
+        p.verdict = (uint64_t)(verdicts + i);
+        most = at > most ? at : most;
+        parted->push_back(p);
+    }
+    return most;
+}
+
 /* n streams of `bytes` bytes each, which differ in CONTENTS ways. */
 static void inflate_row(Bench *bench, size_t n, size_t bytes)
 {
@@ -116,8 +145,10 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
     c.cached = true; /* one set of inputs */
     BenchCase none = c;
     none.bytes = none.samples = STREAM_ALIGN;
-    const char *const ours = "inflate_streams", *const theirs = "nvCOMP";
-    if ((!bench_wanted(bench, &c, ours) && !bench_wanted(bench, &c, theirs)) ||
+    const char *const ours = "inflate_streams", *const parts = "inflate_parted";
+    const char *const theirs = "nvCOMP";
+    if ((!bench_wanted(bench, &c, ours) && !bench_wanted(bench, &c, parts) &&
+         !bench_wanted(bench, &c, theirs)) ||
         !bench_input(bench, &none))
         return;
     std::vector<Bytes> contents, packed;
@@ -127,7 +158,12 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
         packed.push_back(deflated(contents[i].data(), bytes));
     }
     const size_t list = padded(n * sizeof(DeflatedStream)), verdicts = padded(n * sizeof(uint32_t));
-    size_t room = list + verdicts;
+    const size_t parted_list = padded(n * sizeof(PartedStream));
+    std::vector<DeflatedStream> streams(n);
+    std::vector<PartedStream> parted;
+    for (size_t i = 0; i < n; i++)
+        streams[i] = {NULL, (uint32_t)packed[i % CONTENTS].size(), NULL, (uint32_t)bytes, WINDOW};
+    size_t room = list + verdicts + parted_list + part_streams(streams, NULL, &parted);
     for (const Bytes &p : packed)
         room += padded(p.size());
     unsigned char *const scratch = (unsigned char *)bench_scratch(bench, room);
@@ -135,7 +171,7 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
     if (!scratch || !out)
         return;
     std::vector<const unsigned char *> in;
-    at = list + verdicts;
+    at = list + verdicts + parted_list;
     for (const Bytes &p : packed) {
         in.push_back(scratch + at);
         if (!bench_ok(bench, cudaMemcpy(scratch + at, p.data(), p.size(), cudaMemcpyHostToDevice),
@@ -143,18 +179,33 @@ static void inflate_row(Bench *bench, size_t n, size_t bytes)
             return;
         at += padded(p.size());
     }
-    std::vector<DeflatedStream> streams(n);
-    for (size_t i = 0; i < n; i++)
-        streams[i] = {in[i % CONTENTS], (uint32_t)packed[i % CONTENTS].size(),
-                      out + i * padded(bytes), (uint32_t)bytes, WINDOW};
-    InflateWork work = {(const DeflatedStream *)scratch, (uint32_t *)(scratch + list), NULL};
+    for (size_t i = 0; i < n; i++) {
+        streams[i].in = in[i % CONTENTS];
+        streams[i].out = out + i * padded(bytes);
+    }
+    uint32_t *const verdicts_there = (uint32_t *)(scratch + list);
+    parted.clear();
+    part_streams(streams, verdicts_there, &parted);
+    for (PartedStream &p : parted) {
+        const uint64_t verdict = p.verdict;
+        parted_move(&p, (uint64_t)(scratch + at));
+        p.verdict = verdict;
+    }
+    InflateWork work = {(const DeflatedStream *)scratch, verdicts_there, parted.data(),
+                        (const PartedStream *)(scratch + list + verdicts), NULL};
     if (!bench_ok(
             bench,
             cudaMemcpy(scratch, streams.data(), n * sizeof(DeflatedStream), cudaMemcpyHostToDevice),
-            "upload"))
+            "upload") ||
+        !bench_ok(bench,
+                  cudaMemcpy(scratch + list + verdicts, parted.data(), n * sizeof(PartedStream),
+                             cudaMemcpyHostToDevice),
+                  "upload"))
         return;
     bench_row(bench, &c, ours, call_inflate, &work,
               is_right(bench, &c, ours, call_inflate, &work, contents));
+    bench_row(bench, &c, parts, call_parted, &work,
+              is_right(bench, &c, parts, call_parted, &work, contents));
     work.nvcomp = nvcomp_streams_create(bench, streams.data(), n);
     if (work.nvcomp)
         bench_row(bench, &c, theirs, call_nvcomp, &work,
@@ -170,6 +221,8 @@ void bench_inflate(Bench *bench)
     if (bench->options.quick)
         return;
     inflate_row(bench, 1, 12 * mega);
+    inflate_row(bench, 1, 49 * mega);
+    inflate_row(bench, 16, 12 * mega);
     inflate_row(bench, 64, 12 * mega);
     inflate_row(bench, 400, 12 * mega);
     inflate_row(bench, 3200, 3 * mega);

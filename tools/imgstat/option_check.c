@@ -11,8 +11,21 @@ bool option_is_standard_output(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+/* Of report. */
+static bool check_report(const char *name, const Options *o)
+{
+    if (option_is_standard_output(o->report) && o->style == OUTPUT_JSON)
+        return usage_error(name, "--json prints to standard output: -o must name a file");
+    if (o->report != NULL && *o->report == '\0')
+        return usage_error(name, "-o names a file: an empty name is none");
+    return o->report != NULL || (!o->has_thumbs && !o->force) ||
+           usage_error(name, "--thumbs and --force are for the page that -o names");
+}
+
 bool check_measuring(Command command, const char *name, const Options *o)
 {
+    if (command == COMMAND_REPORT)
+        return check_report(name, o);
     if ((o->bins > 0 || o->has_range) && command != COMMAND_HIST && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
@@ -54,7 +67,8 @@ static bool has_ending(const char *name, const char *ending)
 
 bool check_records(Command command, const char *name, Options *o)
 {
-    const bool reads = command == COMMAND_STATS || command == COMMAND_HIST;
+    const bool reads =
+        command == COMMAND_STATS || command == COMMAND_HIST || command == COMMAND_REPORT;
     if (!reads || o->n_names == 0)
         return true;
     if (!imgstat_dataset_is_file(o->names[0])) {

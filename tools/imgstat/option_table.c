@@ -16,6 +16,7 @@ enum {
     STATS = 1 << COMMAND_STATS,
     HIST = 1 << COMMAND_HIST,
     INFO = 1 << COMMAND_INFO,
+    REPORT = 1 << COMMAND_REPORT,
     NORMALIZE = 1 << COMMAND_NORMALIZE,
     EQUALIZE = 1 << COMMAND_EQUALIZE,
     APPLY = 1 << COMMAND_APPLY,
@@ -25,7 +26,9 @@ enum {
     MAKING = NORMALIZE | EQUALIZE, /* a transfer */
     WRITING = MAKING | APPLY,
     RUNNING = MEASURING | WRITING,
-    READING = RUNNING | INFO
+    SHARDING = RUNNING | INFO,
+    OPENING = RUNNING | REPORT,
+    READING = SHARDING | REPORT
 };
 
 /* What the batch needs at least: docs/transforms.md. */
@@ -153,6 +156,31 @@ const Option option_table[] = {
      .help = "Print one JSON object for each page written, on its own line: its transfer, and "
              "warnings",
      .more = "An input that fails gives an object with the keys file, error and message."},
+    {.name = "output", .letter = 'o', .argument = "FILE", .type = OPTION_TEXT,
+     .target = PLACE(report), .commands = REPORT, .group = GROUP_OUTPUT,
+     .help = "Write the page to FILE, such as report.html; - is standard output",
+     .otherwise = "no page: how many images have which flag",
+     .more = "It is one file that needs no other, no network, and no script to be read."},
+    {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = REPORT,
+     .group = GROUP_OUTPUT,
+     .help = "Print one JSON object an image, each on its own line: its flags and measures",
+     .more = "An image that fails has the flag damaged, and the keys error and message."},
+    {.name = "fail-on", .argument = "FLAGS", .type = OPTION_TEXT, .target = PLACE(fail_on),
+     .commands = REPORT, .group = GROUP_OUTPUT,
+     .help = "Exit with status 1 if an image has one of these flags: damaged, empty, constant, "
+             "clipped-low, clipped-high, clipped-low-all, clipped-high-all, few-levels, stepped, "
+             "low-contrast, dark, bright, odd-form, duplicate, outlier; clipped means those that "
+             "begin so. A threshold may follow, as in 'clipped>1%,constant'",
+     .more = "A threshold is that of the page and of --json as well. docs/reports.md defines the "
+             "flags."},
+    {.name = "thumbs", .argument = "N", .type = OPTION_COUNT, .target = PLACE(thumbs),
+     .given = PLACE(has_thumbs), .most = 100000, .commands = REPORT, .group = GROUP_OUTPUT,
+     .rare = true,
+     .help = "Show at most N thumbnails, of images with flags before others; 0: none",
+     .otherwise = "1000 up to 1000 images, else 200"},
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = REPORT,
+     .group = GROUP_OUTPUT,
+     .help = "With -o: replace an existing file"},
     {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = STATS | MERGE, .group = GROUP_OUTPUT,
      .help = "Print a header line, then one row for each page and channel",
      .more = "A number that is not finite or not defined is null."},
@@ -321,7 +349,7 @@ const Option option_table[] = {
      .otherwise = "only where the character set is not UTF-8"},
 
     /* ---- Input ---- */
-    {.name = "salvage", .type = OPTION_FLAG, .target = PLACE(salvage), .commands = RUNNING,
+    {.name = "salvage", .type = OPTION_FLAG, .target = PLACE(salvage), .commands = OPENING,
      .group = GROUP_INPUT, .rare = true,
      .help = "Use what can be decoded of damaged files; the exit status is 1 nevertheless",
      .otherwise = "a damaged file is an error",
@@ -360,16 +388,16 @@ const Option option_table[] = {
              "standard input",
      .more = "find -print0 prints such names. OUT is then a folder."},
     {.name = "shard", .argument = "K/N", .type = OPTION_CALL, .set = set_shard,
-     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .commands = SHARDING, .group = GROUP_INPUT, .rare = true,
      .help = "Take only the Kth of N parts of the inputs, of about as many bytes each, in the order "
              "of all",
      .more = "What the parts print, one behind the other, is what is printed without this option. "
              "OUT is a folder."},
     {.name = "shards", .argument = "N", .type = OPTION_CALL, .set = set_shards,
-     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .commands = SHARDING, .group = GROUP_INPUT, .rare = true,
      .help = "With --state: do N parts, one after the other"},
     {.name = "state", .argument = "DIR", .type = OPTION_TEXT, .target = PLACE(state),
-     .commands = READING, .group = GROUP_INPUT, .rare = true,
+     .commands = SHARDING, .group = GROUP_INPUT, .rare = true,
      .help = "Keep in DIR what is done of --shard K/N or --shards N; what is there is not done "
              "again",
      .more = "A command that was interrupted is given again, with the same DIR, by any number of "
@@ -379,24 +407,24 @@ const Option option_table[] = {
      .commands = READING, .group = GROUP_INPUT,
      .help = "Use these pages only, counted from 0, as FILE[LIST] does: 0,3-5, or 2.1 for a SubIFD",
      .otherwise = "all images; info: all pages"},
-    {.name = "indices", .type = OPTION_FLAG, .target = PLACE(indices), .commands = MEASURING,
+    {.name = "indices", .type = OPTION_FLAG, .target = PLACE(indices), .commands = MEASURING | REPORT,
      .group = GROUP_INPUT, .rare = true,
      .help = "Measure the indices of palette images",
      .otherwise = "their colours"},
     {.name = "mask", .argument = "FILE", .type = OPTION_CALL, .set = set_mask,
-     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .commands = OPENING, .group = GROUP_INPUT, .rare = true,
      .help = "Leave out pixels where the first channel of FILE is 0, beside those that the mask of "
              "a page leaves out; none ignores the masks of pages",
      .otherwise = "the masks of pages",
      .more = "FILE has the size of the images; FILE[N] names one of its pages. Transforms let "
              "masked samples pass unchanged where the type stays."},
     {.name = "alpha", .argument = "USE", .type = OPTION_CHOICE, .target = PLACE(alpha),
-     .words = "channel mask", .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .words = "channel mask", .commands = OPENING, .group = GROUP_INPUT, .rare = true,
      .help = "Take alpha for a channel like others, or for a mask as well: pixels with an alpha of "
              "0 are left out",
      .otherwise = "channel"},
     {.name = "nodata", .argument = "V", .type = OPTION_CALL, .set = set_nodata,
-     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .commands = OPENING, .group = GROUP_INPUT, .rare = true,
      .help = "Leave out samples of the value V, a number or nan",
      .otherwise = "the value that the file names"},
     {.name = "max-tile", .argument = "SIZE", .type = OPTION_SIZE,
@@ -438,7 +466,7 @@ const Option option_table[] = {
              "named here is used or is an error",
      .otherwise = "$IMGSTAT_DEVICE, or auto"},
     {.name = "jobs", .letter = 'j', .argument = "N", .type = OPTION_COUNT, .target = PLACE(jobs),
-     .least = 1, .most = JOBS_MAX, .commands = RUNNING, .group = GROUP_RUNNING,
+     .least = 1, .most = JOBS_MAX, .commands = OPENING, .group = GROUP_RUNNING,
      .help = "Use N CPU threads in all, 1 to 1024, for several files at once",
      .otherwise = "$IMGSTAT_JOBS, or one a processor",
      .more = "Results come in the order of the inputs."},

@@ -361,6 +361,9 @@ static bool check_shards(const char *name, Command command, Options *o)
     TransformOptions *const t = &o->transform;
     if (o->state != NULL && *o->state == '\0')
         return usage_error(name, "--state names a folder: an empty name is none");
+    if (shard_team != NULL && command == COMMAND_REPORT)
+        return usage_error(name, "one process makes a report: measure by 'stats --by all "
+                                 "--save-record a.rec', then report a.rec");
     if (shard_team != NULL && o->shard > 0)
         return usage_error(name, "the members of a job do all shards: --shard is for one process");
     if (shard_team == NULL && o->shards > 0 && o->shard == 0 && o->state == NULL)

@@ -101,6 +101,12 @@ typedef struct Options {
     bool log, ascii, force;           /* force: also of save_record */
     unsigned plot_width, plot_height; /* characters; 0 for the terminal's */
 
+    /* report only */
+    const char *report;  /* the page; NULL for none */
+    const char *fail_on; /* flags that raise the exit status; NULL: none */
+    uint32_t thumbs;     /* thumbnails on the page, at most */
+    bool has_thumbs;
+
     /* normalize, equalize, apply only */
     TransformOptions transform;
     bool has_leave_out; /* a folder inside a directory that is not walked: the outputs' */
@@ -112,6 +118,7 @@ typedef enum Command {
     COMMAND_STATS,
     COMMAND_HIST,
     COMMAND_INFO,
+    COMMAND_REPORT,
     COMMAND_NORMALIZE,
     COMMAND_EQUALIZE,
     COMMAND_APPLY,

@@ -5,15 +5,13 @@
 
 #include <string.h>
 
-static void *const legacy_stream = (void *)1;
-
 /* The stream that torch works on, for a producer that would wait for another one otherwise. */
 static int torch_stream(int32_t device_id, void **out)
 {
     PyObject *const cuda = PyImport_ImportModule("torch.cuda");
     PyObject *const stream =
         cuda ? PyObject_CallMethod(cuda, "current_stream", "i", device_id) : NULL;
-    const int status = stream ? array_stream(stream, legacy_stream, out) : -1;
+    const int status = stream ? array_stream(stream, array_legacy_stream, out) : -1;
     Py_XDECREF(stream);
     Py_XDECREF(cuda);
     return status;
@@ -61,7 +59,7 @@ static int set_device(PyObject *array, const char *what, PyObject *stream, Array
         return 0;
     if (view->kind == ARRAY_TORCH)
         return torch_stream(device.id, &view->stream);
-    view->stream = legacy_stream;
+    view->stream = array_legacy_stream;
     return 0;
 }
 

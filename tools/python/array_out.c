@@ -319,7 +319,7 @@ static int hand_over(State *state, ArrayParts *parts, PyObject *stream)
         parts->shared = true;
         return PyErr_Occurred() ? -1 : 0;
     }
-    if (array_stream(stream, (void *)1, &consumer) < 0)
+    if (array_stream(stream, array_legacy_stream, &consumer) < 0)
         return -1;
     parts->shared = parts->shared || consumer != parts->stream;
     const ImgstatResult res = driver_order(parts->device_id, parts->stream, consumer, &err);

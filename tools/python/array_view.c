@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the CUDA array interface numbers the legacy default stream. */
-static void *const legacy_stream = (void *)1;
-
 /* ---- Sample types ---------------------------------------------------------------------------- */
 
 typedef struct SampleType {
@@ -250,7 +247,7 @@ static int view_cuda(State *state, PyObject *array, const char *what, PyObject *
     view->memory = IMGSTAT_CUDA;
     /* Without a stream of its own, an array is there for every stream. */
     if (view_interface(array, what, interface, view) < 0 ||
-        array_stream(stream, legacy_stream, &otherwise) < 0 ||
+        array_stream(stream, array_legacy_stream, &otherwise) < 0 ||
         array_stream(PyDict_GetItemString(interface, "stream"), otherwise, &own) < 0)
         return -1;
     view->device_id = driver_device_of(view->data);
@@ -288,7 +285,7 @@ int array_stream(PyObject *stream, void *otherwise, void **out)
         const unsigned long long number = PyLong_AsUnsignedLongLong(stream);
         if (PyErr_Occurred())
             return -1;
-        *out = number ? (void *)(uintptr_t)number : legacy_stream;
+        *out = number ? (void *)(uintptr_t)number : array_legacy_stream;
         return 0;
     }
     PyObject *const pair = PyObject_CallMethod(stream, "__cuda_stream__", NULL);
@@ -336,6 +333,8 @@ static ArrayKind kind_of(PyObject *array)
                                                                : ARRAY_PLAIN;
     Py_XDECREF(module);
     PyErr_Clear();
+    if (kind == ARRAY_PLAIN && PyObject_HasAttrString(array, "__array_finalize__"))
+        return ARRAY_NUMPY; /* a class that is derived from numpy's */
     return kind;
 }
 
@@ -349,15 +348,26 @@ static int refuse_masked(PyObject *array, const char *what, ArrayKind kind)
     return -1;
 }
 
+/* What makes a numpy array of itself: labelled arrays, tables. */
+static int view_made(PyObject *array, const char *what, ArrayView *view)
+{
+    PyObject *const made = PyObject_CallMethod(array, "__array__", NULL);
+    const int status = made ? view_buffer(made, what, view) : -1;
+    view->kind = ARRAY_NUMPY;
+    Py_XDECREF(made); /* the buffer keeps it */
+    return status;
+}
+
 static int view_any(State *state, PyObject *array, const char *what, PyObject *stream,
                     ArrayView *view)
 {
-    /* These have buffers, or interfaces, of what is in host memory alone. */
+    /* These have buffers, or interfaces, of what is in host memory alone; cupy's buffer refuses. */
     const bool dlpack = view->kind == ARRAY_TORCH || view->kind == ARRAY_JAX;
+    const bool buffer = !dlpack && view->kind != ARRAY_CUPY && PyObject_CheckBuffer(array);
     if (Py_IS_TYPE(array, (PyTypeObject *)state->array_type) &&
         array_parts(array)->memory == IMGSTAT_CUDA)
         return view_own(state, array, stream, view);
-    if (!dlpack && PyObject_CheckBuffer(array))
+    if (buffer)
         return refuse_masked(array, what, view->kind) < 0 ? -1 : view_buffer(array, what, view);
     PyObject *interface = dlpack ? NULL : attribute(array, "__cuda_array_interface__");
     if (interface) {
@@ -375,6 +385,8 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
         Py_DECREF(interface);
         return status;
     }
+    if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__array__"))
+        return view_made(array, what, view);
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
                      "%s is no array: it has neither a buffer, __dlpack__, "

@@ -41,6 +41,9 @@ void array_view_close(ArrayView *view);
 /* By DLPack: as array_view_open of an object that has it, of view->kind. */
 int array_view_dlpack(PyObject *array, const char *what, PyObject *stream, ArrayView *view);
 
+/* The legacy default stream, as the CUDA array interface numbers it. */
+static void *const array_legacy_stream = (void *)1;
+
 /* Reads a stream: a number as in the CUDA array interface, an object with __cuda_stream__(), or
  * None for `otherwise`. */
 int array_stream(PyObject *stream, void *otherwise, void **out);

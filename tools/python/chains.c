@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chains beyond this are ended, those first that were not used for longest. One takes a few MiB. */
+/* Chains beyond this are ended, those first that were not used for longest. One takes a few MiB. So
+ * many measurements may be unread. */
 enum { CHAINS_MOST = 16 };
 
 struct HeldChain {
     ImgstatDevice *device;
-    ImgstatChain *chain;
+    ImgstatChain *chain;     /* NULL for measuring */
+    ImgstatPending *pending; /* NULL for transforms */
     /* What it is for: */
     ImgstatMethod method;
     ImagePro like; /* without pixels */
@@ -32,9 +34,13 @@ static bool fits(const HeldChain *held, const ImgstatMethod *method, const Image
                  int16_t alpha, void *stream)
 {
     const ImagePro *const own = &held->like;
-    return held->stream == stream && held->alpha == alpha && own->memory == like->memory &&
-           own->device_id == like->device_id && own->sample == like->sample &&
-           own->channels == like->channels && own->bits == like->bits &&
+    if (held->stream != stream || own->memory != like->memory ||
+        own->device_id != like->device_id || own->sample != like->sample ||
+        own->channels != like->channels)
+        return false;
+    if (!method)
+        return held->pending != NULL;
+    return held->chain && held->alpha == alpha && own->bits == like->bits &&
            own->has_nodata == like->has_nodata && own->nodata_key == like->nodata_key &&
            (uint64_t)own->width * own->height >= (uint64_t)like->width * like->height &&
            memcmp(&held->method, method, sizeof *method) == 0;
@@ -49,12 +55,15 @@ ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMeth
         *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY, .message = "out of memory for a chain"};
         return err->code;
     }
-    held->method = *method;
+    if (method)
+        held->method = *method;
     held->like = *like;
     held->alpha = alpha;
     ImgstatResult res = imgstat_device_open(device, threads, &held->device, err);
     if (res == IMGSTAT_OK)
-        res = imgstat_chain_create(held->device, method, like, alpha, &held->chain, err);
+        res = method ? imgstat_chain_create(held->device, method, like, alpha, &held->chain, err)
+                     : imgstat_pending_create(held->device, like->sample, like->channels,
+                                              &held->pending, err);
     if (res == IMGSTAT_OK)
         *out = held;
     else
@@ -62,14 +71,32 @@ ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMeth
     return res;
 }
 
+/* Memory of measurements is freed in the order of a stream of its own. */
+static void wait_for(const HeldChain *chain)
+{
+    ImgstatError err;
+    if (chain->pending && chain->stream && chain->like.memory == IMGSTAT_CUDA)
+        (void)driver_wait(chain->like.device_id, chain->stream, &err);
+}
+
 void chain_end(HeldChain *chain)
 {
     if (!chain)
         return;
+    wait_for(chain);
     driver_forget(chain->like.device_id, chain->event);
     imgstat_chain_destroy(chain->chain);
+    imgstat_pending_destroy(chain->pending);
     imgstat_device_close(chain->device);
     free(chain);
+}
+
+static size_t unread(const State *state)
+{
+    size_t n = 0;
+    for (const HeldChain *held = state->chains; held; held = held->next)
+        n += held->pending && held->busy;
+    return n;
 }
 
 static HeldChain *find(State *state, const ImgstatMethod *method, const ImagePro *like,
@@ -110,8 +137,8 @@ static ImgstatResult make_for(const ImgstatMethod *method, const ImagePro *like,
     *out = NULL;
     if (driver_records(like->device_id, stream)) {
         *err = (ImgstatError){.code = IMGSTAT_ERR_ARG,
-                              .message = "a graph is being recorded, which imgstat.Chain is for: "
-                                         "make one before, and record its calls"};
+                              .message = "a graph is being recorded: make an imgstat.Chain before, "
+                                         "and record its calls; statistics cannot be"};
         return err->code;
     }
     const ImgstatResult res = chain_make(name, 1, method, like, alpha, out, err);
@@ -125,7 +152,7 @@ ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImageP
     HeldChain *ends = NULL;
     pthread_mutex_lock(&lock);
     *out = find(state, method, like, alpha, stream);
-    if (!*out)
+    if (!*out && (method || unread(state) < CHAINS_MOST))
         res = make_for(method, like, alpha, stream, out, err);
     if (*out && !(*out)->stream) {
         (*out)->stream = stream;
@@ -147,7 +174,9 @@ void chain_give(HeldChain *chain)
     ImgstatError err;
     if (!chain)
         return;
-    if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
+    if (driver_records(chain->like.device_id, chain->stream)) /* and knows what comes before */
+        ;
+    else if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
         (void)driver_wait(chain->like.device_id, chain->stream, &err);
     pthread_mutex_lock(&lock);
     chain->busy = false;
@@ -158,6 +187,17 @@ ImgstatResult chain_run(HeldChain *chain, const ImagePro *from, ImagePro *to, vo
                         ImgstatError *err)
 {
     return imgstat_transform_async(chain->chain, from, to, stream, err);
+}
+
+ImgstatResult chain_measure(HeldChain *chain, const ImagePro *image, ImgstatError *err)
+{
+    return imgstat_measure_async(chain->pending, image, chain->stream, err);
+}
+
+ImgstatResult chain_record(HeldChain *chain, const ImgstatMeasure *how, ImgstatRecord **out,
+                           ImgstatError *err)
+{
+    return imgstat_pending_record(chain->pending, chain->stream, how, out, err);
 }
 
 void chains_free(State *state)

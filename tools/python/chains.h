@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chains.h: transforms in the order of a stream, which are made once and used again. */
+/* chains.h: transforms and measurements in the order of a stream, which are made once and used
+ * again. */
 #ifndef IMGSTAT_PYTHON_CHAINS_H
 #define IMGSTAT_PYTHON_CHAINS_H
 
@@ -7,11 +8,13 @@
 
 #include "imgstat_async.h"
 
-/* A chain of the library with the device that it is for. One call uses it at a time. */
+/* A chain of the library, or in its place an ImgstatPending, with the device that it is for. One
+ * call uses it at a time. */
 typedef struct HeldChain HeldChain;
 
-/* Takes a chain for a method and images like this one, on a stream: one that was used before, or a
- * new one. *out is NULL, without an error, where the library has no chain for it. The interpreter's
+/* Takes a chain for a method (NULL: for measuring) and images like this one, on a stream: one that
+ * was used before, or a new one. *out is NULL, without an error, where the library has no chain for
+ * it, or too many measurements have not been read. The interpreter's
  * lock is not held. Making one waits; the GPU's work of others is not recorded meanwhile. */
 ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImagePro *like,
                          int16_t alpha, void *stream, HeldChain **out, ImgstatError *err);
@@ -26,6 +29,11 @@ void chain_end(HeldChain *chain); /* accepts NULL; waits for the stream */
 /* Enqueues a transform. */
 ImgstatResult chain_run(HeldChain *chain, const ImagePro *from, ImagePro *to, void *stream,
                         ImgstatError *err);
+
+/* Enqueues a measurement, and waits for it. */
+ImgstatResult chain_measure(HeldChain *chain, const ImagePro *image, ImgstatError *err);
+ImgstatResult chain_record(HeldChain *chain, const ImgstatMeasure *how, ImgstatRecord **out,
+                           ImgstatError *err);
 
 /* Ends all chains that chain_take has made. */
 void chains_free(State *state);

@@ -92,18 +92,30 @@ ImgstatDevice *device_take(State *state, const char *name, unsigned threads)
     return opened->device;
 }
 
+/* What the library calls the GPU that has an array. */
+static void name_of(const ArrayView *view, char name[16])
+{
+    PyOS_snprintf(name, 16, "cuda:%d", (int)view->device_id);
+}
+
+int device_check(const ArrayView *view, const char *name)
+{
+    char own[16];
+    name_of(view, own);
+    if (view->memory != IMGSTAT_CUDA || !name || strcmp(name, "cuda") == 0 ||
+        strcmp(name, own) == 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "device=\"%s\", but the array is on %s: copy it there first",
+                 name, own);
+    return -1;
+}
+
 ImgstatDevice *device_take_for(State *state, const ArrayView *view, const char *name,
                                unsigned threads)
 {
     char own[16];
-    if (view->memory != IMGSTAT_CUDA)
-        return device_take(state, name, threads);
-    PyOS_snprintf(own, sizeof own, "cuda:%d", (int)view->device_id);
-    if (!name || strcmp(name, "cuda") == 0 || strcmp(name, own) == 0)
-        return device_take(state, own, threads);
-    PyErr_Format(PyExc_ValueError, "device=\"%s\", but the array is on %s: copy it there first",
-                 name, own);
-    return NULL;
+    name_of(view, own);
+    return device_take(state, view->memory == IMGSTAT_CUDA ? own : name, threads);
 }
 
 void device_give(State *state, ImgstatDevice *device)

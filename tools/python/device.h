@@ -9,6 +9,10 @@
  * threads: 0 for as many as the process may run on. NULL: an exception. */
 ImgstatDevice *device_take(State *state, const char *name, unsigned threads);
 
+/* Refuses a name, which may be NULL, for an array that is on another GPU. 0, or -1 with an
+ * exception. */
+int device_check(const ArrayView *view, const char *name);
+
 /* Takes the device for an array: of memory on a GPU that GPU, else the one named. threads: as
  * above.
  */

@@ -8,6 +8,7 @@
 #include "measure.h"
 #include "record.h"
 #include "transfer.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,7 @@
 
 bool file_begin(FileObject *file)
 {
-    Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&file->lock);
-    Py_END_ALLOW_THREADS
+    work_lock(&file->lock);
     if (file->file)
         return true;
     pthread_mutex_unlock(&file->lock);

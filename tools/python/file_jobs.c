@@ -129,7 +129,8 @@ bool file_jobs_read(void *context, size_t n)
 {
     FileJobs *const jobs = context;
     const PyGILState_STATE gil = PyGILState_Ensure();
-    bool good = PyErr_CheckSignals() == 0;
+    /* Files that were at work are reported after the end as well. */
+    bool good = !PyErr_Occurred() && PyErr_CheckSignals() == 0;
     for (; jobs->reported < n; jobs->reported++) {
         Flight *const flight = take_first(jobs);
         PyObject *const raised = flight ? flight->input.raised : NULL;

@@ -34,6 +34,12 @@ PyObject *stats_of_record(State *state, ImgstatRecord *record, const ImgstatMeas
 PyObject *stats_of_owned(State *state, ImgstatRecord *record, PyObject *owner,
                          const ImgstatMeasure *how);
 
+/* The same of a measurement that has been enqueued: the Stats waits for it when it is asked. array:
+ * kept until then, as its memory is read. */
+struct HeldChain;
+PyObject *stats_of_later(State *state, struct HeldChain *chain, const ImagePro *image,
+                         PyObject *array, const ImgstatMeasure *how);
+
 /* The same of records of one channel each, which are the channels. The list is copied. */
 PyObject *stats_of_planes(State *state, ImgstatRecord **records, uint16_t n,
                           const ImgstatMeasure *how);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* measure_array.c: measures the images of an array, where they are, one after the other. */
 #include "measure_array.h"
+#include "chains.h"
 #include "device.h"
 #include "driver.h"
 #include "error.h"
@@ -148,7 +149,8 @@ static int call_begin(Call *call, State *state, PyObject *array, const ArrayOpti
 {
     *call = (Call){.state = state, .planes = 1};
     if (run_read(run, &call->device, &call->threads) < 0 ||
-        array_images_open(state, array, "the array", array_options, &call->images) < 0)
+        array_images_open(state, array, "the array", array_options, &call->images) < 0 ||
+        device_check(&call->images.view, call->device) < 0)
         return -1;
     const bool narrow = imgstat_sample_bytes(call->images.view.sample) <= 2;
     if (!options)
@@ -190,14 +192,64 @@ static PyObject *call_stats(Call *call)
     return list;
 }
 
+/* Whether the first read of an image answers what is asked; of f64 another one may be needed for a
+ * deviation whose square is no double. */
+static bool read_once(const ImgstatMeasure *how, ImgstatSample sample)
+{
+    return imgstat_sample_bytes(sample) <= 2 ||
+           (sample != IMGSTAT_F64 && !how->n_percentiles && !how->median && !how->mode &&
+            !how->shape && !how->histogram);
+}
+
+/* Enqueues the measurement of an image on a GPU, where no more is needed: *chain, and then nothing
+ * waits. */
+static ImgstatResult measure_later(Call *call, ImagePro *image, HeldChain **chain,
+                                   ImgstatError *err)
+{
+    const ArrayImages *const images = &call->images;
+    const ArrayView *const view = &images->view;
+    ArrayScratch unused = {NULL, NULL};
+    *chain = NULL;
+    if (view->memory != IMGSTAT_CUDA || images->has_batch || call->planes > 1 ||
+        images->mask.n_dims > 0 || images->width == 0 || images->height == 0 ||
+        !read_once(&call->how, view->sample))
+        return IMGSTAT_OK;
+    ImgstatResult res = array_image(images, 0, true, &unused, image, err);
+    if (res == IMGSTAT_OK)
+        res = chain_take(call->state, NULL, image, -1, view->stream, chain, err);
+    if (res == IMGSTAT_OK && *chain)
+        res = chain_measure(*chain, image, err);
+    if (res != IMGSTAT_OK) {
+        chain_give(*chain);
+        *chain = NULL;
+    }
+    return res;
+}
+
+/* Measures now, or later. */
+static PyObject *call_measure(Call *call, PyObject *array)
+{
+    ImagePro image;
+    HeldChain *chain;
+    ImgstatError err;
+    ImgstatResult res;
+    Py_BEGIN_ALLOW_THREADS
+    res = measure_later(call, &image, &chain, &err);
+    Py_END_ALLOW_THREADS
+    if (res != IMGSTAT_OK)
+        return raise_result(call->state, res, &err);
+    if (chain)
+        return stats_of_later(call->state, chain, &image, array, &call->how);
+    return measure_all(call) == 0 ? call_stats(call) : NULL;
+}
+
 PyObject *stats_of_array(State *state, PyObject *array, const ArrayOptions *array_options,
                          const MeasureOptions *options, const RunOptions *run)
 {
     Call call;
     PyObject *stats = NULL;
-    if (call_begin(&call, state, array, array_options, options, run) == 0 &&
-        measure_all(&call) == 0)
-        stats = call_stats(&call);
+    if (call_begin(&call, state, array, array_options, options, run) == 0)
+        stats = call_measure(&call, array);
     call_end(&call);
     return stats;
 }

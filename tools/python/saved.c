@@ -3,6 +3,7 @@
 #include "saved.h"
 
 #include "error.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,9 +90,7 @@ void saved_dealloc(PyObject *self)
 void *saved_lock(PyObject *self)
 {
     Saved *const saved = (Saved *)self;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&saved->lock);
-    Py_END_ALLOW_THREADS
+    work_lock(&saved->lock);
     return saved->object;
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.c: the type imgstat.Stats, which reads a record when it is asked. */
+#include "chains.h"
+#include "error.h"
 #include "histogram.h"
 #include "html.h"
 #include "measure.h"
 #include "values.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +19,13 @@ typedef struct Stats {
     uint16_t n_records; /* 1, or one a channel */
     ImgstatRecord **records;
     PyObject *owner; /* NULL, or what has the records */
+    /* Of a measurement on a GPU that has not been read; the record is NULL till then: */
+    HeldChain *later;
+    PyObject *array;
 } Stats;
+
+/* Of the measurements that have not been read. One is read at a time. */
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
 
 /* The record of a channel, and which of its channels that is. */
 static const ImgstatRecord *record_of(const Stats *stats, uint16_t channel, uint16_t *within)
@@ -31,38 +40,70 @@ static void destroy_all(ImgstatRecord **records, uint16_t n, PyObject *owner)
         imgstat_record_destroy(records[i]);
 }
 
+static void free_lists(ImgstatRecord **records, const double *percentiles)
+{
+    free(records);
+    free((void *)(uintptr_t)percentiles);
+}
+
+/* Makes a Stats of n records, or with `records` NULL of one that comes later. */
+static Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n,
+                        const ImgstatMeasure *how)
+{
+    Stats *const stats = PyObject_New(Stats, (PyTypeObject *)state->stats_type);
+    ImgstatRecord **const kept = calloc(n, sizeof(ImgstatRecord *));
+    double *const percentiles = malloc((how->n_percentiles + 1) * sizeof(double));
+    if (!stats || !kept || !percentiles) {
+        free_lists(kept, percentiles);
+        if (stats) {
+            PyObject_Free(stats);
+            Py_DECREF(state->stats_type);
+        }
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (how->n_percentiles)
+        memcpy(percentiles, how->percentiles, how->n_percentiles * sizeof(double));
+    if (records)
+        memcpy(kept, records, n * sizeof(ImgstatRecord *));
+    stats->records = kept;
+    stats->n_records = n;
+    stats->owner = stats->array = NULL;
+    stats->later = NULL;
+    stats->how = *how;
+    stats->how.percentiles = percentiles;
+    return stats;
+}
+
 static PyObject *stats_create(State *state, ImgstatRecord **records, uint16_t n, PyObject *owner,
                               const ImgstatMeasure *how)
 {
     ImgstatKind kind;
     imgstat_record_kind(records[0], &kind);
-    Stats *const stats = PyObject_New(Stats, (PyTypeObject *)state->stats_type);
-    ImgstatRecord **const kept = malloc(n * sizeof(ImgstatRecord *));
-    double *const percentiles = malloc((how->n_percentiles + 1) * sizeof(double));
-    if (!stats || !kept || !percentiles) {
+    Stats *const stats = stats_new(state, records, n, how);
+    if (!stats) {
         destroy_all(records, n, owner);
-        free(kept);
-        free(percentiles);
-        if (stats) {
-            stats->n_records = 0;
-            stats->records = NULL;
-            stats->owner = NULL;
-            stats->how.percentiles = NULL;
-            Py_DECREF(stats);
-        }
-        return PyErr_NoMemory();
+        return NULL;
     }
-    if (how->n_percentiles)
-        memcpy(percentiles, how->percentiles, how->n_percentiles * sizeof(double));
-    memcpy(kept, records, n * sizeof(ImgstatRecord *));
-    stats->records = kept;
-    stats->n_records = n;
     stats->owner = owner;
     Py_XINCREF(owner);
     stats->sample = kind.sample;
     stats->channels = n == 1 ? kind.channels : n;
-    stats->how = *how;
-    stats->how.percentiles = percentiles;
+    return (PyObject *)stats;
+}
+
+PyObject *stats_of_later(State *state, HeldChain *chain, const ImagePro *image, PyObject *array,
+                         const ImgstatMeasure *how)
+{
+    Stats *const stats = stats_new(state, NULL, 1, how);
+    if (!stats) {
+        chain_give(chain);
+        return NULL;
+    }
+    stats->later = chain;
+    stats->array = Py_NewRef(array);
+    stats->sample = image->sample;
+    stats->channels = image->channels;
     return (PyObject *)stats;
 }
 
@@ -87,12 +128,43 @@ static void stats_dealloc(PyObject *self)
 {
     Stats *const stats = (Stats *)self;
     PyTypeObject *const type = Py_TYPE(self);
+    if (stats->later) {
+        Py_BEGIN_ALLOW_THREADS
+        chain_give(stats->later);
+        Py_END_ALLOW_THREADS
+    }
     destroy_all(stats->records, stats->n_records, stats->owner);
     Py_XDECREF(stats->owner);
-    free(stats->records);
-    free((void *)(uintptr_t)stats->how.percentiles);
+    Py_XDECREF(stats->array);
+    free_lists(stats->records, stats->how.percentiles);
     PyObject_Free(self);
     Py_DECREF(type);
+}
+
+/* Waits for a measurement. 0, or -1 with an exception. */
+static int read_later(Stats *stats)
+{
+    ImgstatError err;
+    ImgstatResult res = IMGSTAT_OK;
+    PyObject *array = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&reading);
+    HeldChain *const later = stats->later;
+    if (later)
+        res = chain_record(later, &stats->how, &stats->records[0], &err);
+    if (later && res == IMGSTAT_OK) {
+        chain_give(later);
+        array = stats->array;
+        stats->array = NULL;
+        __atomic_store_n(&stats->later, NULL, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&reading);
+    Py_END_ALLOW_THREADS
+    Py_XDECREF(array);
+    if (res == IMGSTAT_OK)
+        return 0;
+    raise_result(state_of_type(Py_TYPE((PyObject *)stats)), res, &err);
+    return -1;
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
@@ -107,6 +179,10 @@ typedef enum Field {
     MAX,
     MIN_AT,
     MAX_AT,
+    MIN_PAGE,
+    MAX_PAGE,
+    MIN_FILE,
+    MAX_FILE,
     SUM,
     MEAN,
     VARIANCE,
@@ -204,6 +280,14 @@ static PyObject *answer(void *context, uint16_t channel)
         return s.count ? PyLong_FromUnsignedLongLong(s.min_at) : Py_NewRef(Py_None);
     case MAX_AT:
         return s.count ? PyLong_FromUnsignedLongLong(s.max_at) : Py_NewRef(Py_None);
+    case MIN_PAGE:
+        return s.count ? PyLong_FromUnsignedLong(s.min_page) : Py_NewRef(Py_None);
+    case MAX_PAGE:
+        return s.count ? PyLong_FromUnsignedLong(s.max_page) : Py_NewRef(Py_None);
+    case MIN_FILE:
+        return s.count ? PyUnicode_DecodeFSDefault(s.min_file) : Py_NewRef(Py_None);
+    case MAX_FILE:
+        return s.count ? PyUnicode_DecodeFSDefault(s.max_file) : Py_NewRef(Py_None);
     case SUM:
         return sum_of(stats, record, within, &s);
     case MEAN:
@@ -246,9 +330,11 @@ static const char *missing(const Stats *stats, Field field)
 
 static PyObject *get_field(PyObject *self, void *closure)
 {
-    const Stats *const stats = (Stats *)self;
+    Stats *const stats = (Stats *)self;
     Question question = {self, *(const Field *)closure};
     const char *const lacks = missing(stats, question.field);
+    if (__atomic_load_n(&stats->later, __ATOMIC_ACQUIRE) && read_later(stats) < 0)
+        return NULL;
     if (!lacks)
         return each_channel(stats->channels, answer, &question);
     PyErr_Format(PyExc_AttributeError, "this was not measured of %s samples: ask for it by %s",
@@ -289,9 +375,10 @@ PyDoc_STRVAR(stats_doc,
              "masked. Where there are none, floats\nare nan, and extrema and positions None. "
              "Reading what was not measured is an AttributeError that\nnames what to ask for.");
 
-static const Field fields[] = {COUNT,  N_NAN,   N_INF,    NODATA,   MASKED,      MIN,      MAX,
-                               MIN_AT, MAX_AT,  SUM,      MEAN,     VARIANCE,    STDDEV,   MEDIAN,
-                               MODE,   ENTROPY, SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
+static const Field fields[] = {COUNT,    N_NAN,   N_INF,    NODATA,   MASKED,      MIN,
+                               MAX,      MIN_AT,  MAX_AT,   MIN_PAGE, MAX_PAGE,    MIN_FILE,
+                               MAX_FILE, SUM,     MEAN,     VARIANCE, STDDEV,      MEDIAN,
+                               MODE,     ENTROPY, SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
 
 #define FIELD(name, field, doc)                                       \
     {                                                                 \
@@ -311,6 +398,10 @@ static PyGetSetDef stats_getset[] = {
           "Index of the first pixel with the smallest value: row * width + "
           "column."),
     FIELD("max_at", MAX_AT, "Index of the first pixel with the largest value."),
+    FIELD("min_page", MIN_PAGE, "Page that this pixel is on, counted from 0; 0 of arrays."),
+    FIELD("max_page", MAX_PAGE, "Page with the first pixel with the largest value."),
+    FIELD("min_file", MIN_FILE, "Name of the file that has the smallest value; '' of arrays."),
+    FIELD("max_file", MAX_FILE, "Name of the file that has the largest value."),
     FIELD("sum", SUM,
           "Sum: an exact int of integers; of floats a float, as docs/float-sums.md says."),
     FIELD("mean", MEAN, "Mean."),

@@ -101,13 +101,20 @@ PyDoc_STRVAR(
     "Equalizes the histogram of an image: docs/transforms.md has the formula. Of RGB "
     "images the luma,\nso that hue and saturation stay, of others each channel.\n\n" ARRAY_WORDS);
 
-static PyObject *equalize(PyObject *module, PyObject *args, PyObject *kwargs)
+/* A function of one array. format: as PyArg_ParseTuple takes it, "O:" and its name. */
+static PyObject *of_array(PyObject *module, PyObject *args, PyObject *kwargs, const char *format,
+                          ImgstatTransform transform)
 {
     PyObject *x;
     Words words = {.out = NULL};
-    if (!PyArg_ParseTuple(args, "O:equalize", &x) || read_words("equalize", kwargs, &words) < 0)
+    if (!PyArg_ParseTuple(args, format, &x) || read_words(format + 2, kwargs, &words) < 0)
         return NULL;
-    return transformed(module, x, NULL, IMGSTAT_EQUALIZE, &words);
+    return transformed(module, x, NULL, transform, &words);
+}
+
+static PyObject *equalize(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return of_array(module, args, kwargs, "O:equalize", IMGSTAT_EQUALIZE);
 }
 
 PyDoc_STRVAR(
@@ -120,11 +127,7 @@ PyDoc_STRVAR(
 
 static PyObject *clahe(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *x;
-    Words words = {.out = NULL};
-    if (!PyArg_ParseTuple(args, "O:clahe", &x) || read_words("clahe", kwargs, &words) < 0)
-        return NULL;
-    return transformed(module, x, NULL, IMGSTAT_CLAHE, &words);
+    return of_array(module, args, kwargs, "O:clahe", IMGSTAT_CLAHE);
 }
 
 PyDoc_STRVAR(match_doc,

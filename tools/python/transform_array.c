@@ -359,6 +359,7 @@ PyObject *transform_array(State *state, PyObject *array, PyObject *out, const Tr
     PyObject *result = NULL;
     if (run_read(run, &call.device, &call.threads) == 0 &&
         array_images_open(state, array, "the array", options, &call.from) == 0 &&
+        device_check(&call.from.view, call.device) == 0 &&
         (!work->reference || open_reference(&call, options) == 0))
         result = open_result(&call, array, out, options);
     if (result && (set_way(&call) < 0 || transform_all(&call) < 0)) {

@@ -215,7 +215,8 @@ static bool report(void *context, const ImgstatDone *done)
     file->result = done->result;
     file->message = done->result == IMGSTAT_OK ? NULL : strdup(done->message);
     const PyGILState_STATE gil = PyGILState_Ensure();
-    bool good = PyErr_CheckSignals() == 0;
+    /* Files that were at work are reported after the end as well. */
+    bool good = !PyErr_Occurred() && PyErr_CheckSignals() == 0;
     if (good && call->progress) {
         PyObject *const answer =
             PyObject_CallFunction(call->progress, "n", (Py_ssize_t)done->job + 1);

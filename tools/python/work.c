@@ -36,3 +36,12 @@ void work_end(Work *work)
 {
     PyEval_RestoreThread(work->thread);
 }
+
+void work_lock(pthread_mutex_t *lock)
+{
+    if (pthread_mutex_trylock(lock) == 0)
+        return;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(lock);
+    Py_END_ALLOW_THREADS
+}

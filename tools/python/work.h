@@ -5,6 +5,8 @@
 
 #include "module.h"
 
+#include <pthread.h>
+
 /* Work without the interpreter's lock. */
 typedef struct Work {
     PyThreadState *thread;
@@ -16,5 +18,8 @@ void work_begin(Work *work);
 /* Called between images. False: a signal has raised an exception, such as KeyboardInterrupt. */
 bool work_continues(Work *work);
 void work_end(Work *work);
+
+/* Takes a lock, for which other threads need not wait for the interpreter's. */
+void work_lock(pthread_mutex_t *lock);
 
 #endif

@@ -410,6 +410,9 @@ typedef struct ImgstatMeasure {
     /* A hash of the samples (imgstat_record_hash), found in the first read. Devices do not decode
      * then. Of images in device memory it is IMGSTAT_ERR_UNSUPPORTED. */
     bool hash;
+    /* Largest side of a small copy (imgstat_record_preview), made in the first read as the hash is;
+     * 0: none. */
+    uint32_t preview;
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -498,6 +501,12 @@ IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channe
 /* Receives the XXH3 hash of 128 bits, high byte first, of size, type and samples of what was
  * measured (docs/statistics.md). False where it was not asked for, and of merged records. */
 IMGSTAT_API bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16]);
+/* Returns a small copy of what was measured, of the first of several pages: interleaved channels in
+ * rows without gaps, in the values of the samples. Each is the mean of the valid ones of 3 by 3
+ * samples, evenly spaced over the part that it stands for; not a number where none is valid. NULL
+ * where it was not asked for, and of merged records. It is the record's. */
+IMGSTAT_API const float *imgstat_record_preview(const ImgstatRecord *record, uint32_t *width,
+                                                uint32_t *height);
 
 /* ---- Records and data sets ----------------------------------------------------------------
  * A record merges with others of its kind: bands, pages, files, shards, in any order and grouping,
@@ -1097,11 +1106,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const Imgstat
 /* Measures the images of files into a data set, which may hold some: each image into the record of
  * its kind in the group of its job. A file or page that fails is in the account of the data set.
  * Memory does not grow with the number of files but by failures and groups. Of batch->how only
- * region and hash count. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL: pages on a
- * channel axis are in groups of their own, which the name of the channel, or "channel 1", is added
- * to after that of the job. batch->page may be NULL; the record that it receives is that of the
- * image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it; the data set
- * holds those that were reported, and some more. */
+ * region, hash and preview count. by: IMGSTAT_BY_ALL, which is the default, or IMGSTAT_BY_CHANNEL:
+ * pages on a channel axis are in groups of their own, which the name of the channel, or "channel
+ * 1", is added to after that of the job. batch->page may be NULL; the record that it receives is
+ * that of the image alone, and is not computed. IMGSTAT_ERR_CANCELLED if batch->progress ends it;
+ * the data set holds those that were reported, and some more. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                         const ImgstatJobStream *jobs, ImgstatError *err);

@@ -114,11 +114,6 @@ static Bytes make_stream(Worker *w, const TiledPage &page, unsigned kind, Bytes 
     return stream;
 }
 
-static size_t padded(size_t bytes, size_t to)
-{
-    return (bytes + to - 1) / to * to;
-}
-
 /* Appends damaged versions of a stream for about n bytes. */
 static void add_damaged(Batch *batch, const TiledPage &page, uint32_t window, const Bytes &stream,
                         size_t n, uint64_t *state)

@@ -13,7 +13,7 @@ static InflateVerdict lanes_inflate(const uint8_t *stream, size_t bytes, uint8_t
 {
     static InflateLanes shared;
     memset(&shared, 0xA5, sizeof shared);
-    const InflateCall call = {stream, (uint32_t)bytes, 0, to, (uint32_t)n, window};
+    const InflateCall call = inflate_call(stream, (uint32_t)bytes, 0, to, (uint32_t)n, window);
     return inflate_by_lanes(&shared, &call);
 }
 

@@ -1,0 +1,1 @@
+imgstat help report

@@ -1,0 +1,1 @@
+imgstat report --json --fail-on 'constant' good-constant.tif bad-truncated.png

@@ -1,0 +1,1 @@
+imgstat report good-rgb.png good-constant.tif good-example.png good-example.tif

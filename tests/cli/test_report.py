@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""report: flags against a check of their definitions in Python, over planted defects; pages, thresholds, records; and
+pages in a browser, where chromium is installed. With IMGSTAT_TEST_LARGE=1 also a page of 100,000 images.
+
+usage: test_report.py IMGSTAT"""
+
+import json
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import time
+
+import harness
+from harness import TESTDATA, check, png, run, skip, tiff
+
+WIDTH, HEIGHT = 40, 30
+QUANTILES = [2.5 + 5 * k for k in range(20)]
+
+
+# ---- The definitions of docs/reports.md ----
+
+def percentile(ordered, p):
+    h = (len(ordered) - 1) * p / 100
+    low = ordered[math.floor(h)]
+    return low + (ordered[math.ceil(h)] - low) * (h - math.floor(h))
+
+
+def median(values):
+    return percentile(sorted(values), 50)
+
+
+def robust(values):
+    known = [value for value in values if value is not None]
+    middle = median(known)
+    spread = 1.4826 * median([abs(value - middle) for value in known]) if len(known) >= 10 else 0
+    return [(value - middle) / spread if spread and value is not None else None for value in values]
+
+
+def measure(images):
+    """images: name to (type, bits, width, height, channels as lists, NaN left out of these). One kind a type."""
+    out = []
+    for sample, bits, width, height, channels in images.values():
+        m, full = {}, 2 ** bits - 1
+        every = [value for channel in channels for value in channel]
+        m["mean"] = sum(every) / len(every)
+        m["empty"] = max(100 - 100 * len(channel) / (width * height) for channel in channels)
+        m["exposure"] = sum(median(channel) for channel in channels) / len(channels)
+        m["range"] = max(max(channel) - min(channel) for channel in channels)
+        m["contrast"] = max(percentile(sorted(channel), 99) - percentile(sorted(channel), 1) for channel in channels)
+        if sample != "f32":
+            low, high = ([100 * channel.count(end) / len(channel) for channel in channels] for end in (0, full))
+            m["low"], m["high"] = max(low), max(high)
+            if len(channels) > 1:
+                m["low_all"], m["high_all"] = min(low), min(high)
+            levels = [sorted(set(channel)) for channel in channels]
+            if bits > 8 and max(map(len, levels)) > 1:
+                m["levels"] = max(map(len, levels))
+                m["step"] = math.gcd(*(b - a for values in levels for a, b in zip(values, values[1:])))
+        m["copies"] = sum((sample, width, height, channels) == (other[0], *other[2:]) for other in images.values())
+        out.append(m)
+    kinds = {}
+    for image in images.values():
+        kinds.setdefault((image[0], len(image[4])), []).append(image)
+    of_kind, scales = {}, {}
+    for kind, members in kinds.items():
+        merged = [sorted(value for image in members for value in image[4][c]) for c in range(kind[1])]
+        of_kind[kind] = [[percentile(channel, p) for p in QUANTILES] for channel in merged]
+        scales[kind] = (0, 2 ** members[0][1] - 1) if kind[0] != "f32" else \
+            (min(percentile(c, 0.1) for c in merged), max(percentile(c, 99.9) for c in merged))
+    for m, image in zip(out, images.values()):
+        kind = image[0], len(image[4])
+        low, high = scales[kind]
+        for name in ("range", "contrast"):
+            m[name] *= 100 / (high - low)
+        m["exposure"] = 100 * (m["exposure"] - low) / (high - low)
+        m["distance"] = max(100 / (high - low) / 20 * sum(abs(percentile(sorted(channel), p) - q)
+                            for p, q in zip(QUANTILES, want)) for channel, want in zip(image[4], of_kind[kind]))
+    for name, source in (("exposure", "exposure"), ("apart", "distance")):
+        for m, z in zip(out, robust([m[source] for m in out])):
+            m[name] = z
+    return out
+
+
+RULES = {"empty": ("empty", ">", 50), "constant": ("range", "<=", 0), "clipped-low": ("low", ">", 1),
+         "clipped-high": ("high", ">", 1), "clipped-low-all": ("low_all", ">", 1),
+         "clipped-high-all": ("high_all", ">", 1), "few-levels": ("levels", "<=", 256), "stepped": ("step", ">", 1),
+         "low-contrast": ("contrast", "<", 5), "dark": ("exposure", "<", -3.5), "bright": ("exposure", ">", 3.5),
+         "duplicate": ("copies", ">", 1), "outlier": ("apart", ">", 5)}
+
+
+def passes(value, way, threshold):
+    return value is not None and (value > threshold if way == ">" else value < threshold if way == "<" else
+                                  value <= threshold)
+
+
+# ---- A folder with planted defects ----
+
+def plant(folder):
+    """Images, and the defects that were planted in each."""
+    draw, images, planted = random.Random(5), {}, {}
+    n = WIDTH * HEIGHT
+
+    def noise(mean, spread=4000):
+        return [min(max(round(draw.gauss(mean, spread)), 1), 65534) for _ in range(n)]
+
+    def add(name, values, *defects):
+        data = b"".join(value.to_bytes(2, "big") for value in values)
+        if name.endswith("png"):
+            (folder / name).write_bytes(png(WIDTH, HEIGHT, 16, data))
+        else:
+            (folder / name).write_bytes(tiff("u16", WIDTH, HEIGHT, values))
+        images[name] = ("u16", 16, WIDTH, HEIGHT, [values])
+        planted[name] = set(defects)
+
+    for i in range(24):
+        add(f"a{i:02}.png", noise(30000 + 150 * (i - 12)))
+    add("bright.png", noise(61000, 800), "bright", "outlier")
+    add("clipped-high.png", [65535] * 30 + noise(30000)[30:], "clipped-high")
+    add("clipped-low.png", [0] * 30 + noise(30000)[30:], "clipped-low")
+    add("constant.png", [30000] * n, "constant", "low-contrast")
+    add("copy.tif", images["a03.png"][4][0], "duplicate")
+    planted["a03.png"].add("duplicate")
+    add("dark.png", noise(2500, 300), "dark", "low-contrast", "outlier")
+    add("eight.png", [257 * (value // 257) for value in noise(30000)], "few-levels", "stepped")
+    add("shifted.png", [16 * (value // 16) for value in noise(30000)], "stepped")
+    add("two.png", [20000 + 20000 * (i % 2) + draw.randrange(500) for i in range(n)], "outlier")
+    return images, planted
+
+
+def lines(program, *words, status=0):
+    return [json.loads(line) for line in run(program, "report", "--json", *words, status=status).stdout.splitlines()]
+
+
+def is_near(got, want):
+    if want is None:
+        return got is None
+    return got is not None and abs(got - want) <= 2e-5 * max(abs(want), 1)
+
+
+def compare(found, images):
+    """All measures and flags of lines against the definitions."""
+    for line, (name, want) in zip(found, zip(images, measure(images)), strict=True):
+        for key in ("mean", "empty", "range", "contrast", "low", "high", "low_all", "high_all", "levels", "step", "copies",
+                    "exposure", "distance", "apart"):
+            check(is_near(line[key], want.get(key)), f"{name}: {key} {line[key]}, expected {want.get(key)}")
+        flags = {flag for flag, (key, way, threshold) in RULES.items() if passes(want.get(key), way, threshold)}
+        check(set(line["flags"]) - {"odd-form", "damaged"} == flags, f"{name}: {line['flags']}, expected {flags}")
+
+
+def test_planted(program, folder):
+    images, planted = plant(folder)
+    found = lines(program, folder)
+    check([line["file"].rsplit("/")[-1] for line in found] == list(sorted(images)), "order")
+    compare(found, {name: images[name] for name in sorted(images)})
+    for line in found:
+        name = line["file"].rsplit("/")[-1]
+        check(planted[name] <= set(line["flags"]), f"{name}: {line['flags']}, planted {planted[name]}")
+        if name[0] == "a":
+            check(set(line["flags"]) == planted[name], f"{name}: {line['flags']}, nothing was planted")
+    check([line["file"] for line in found if "odd-form" in line["flags"]] == [str(folder / "copy.tif")], "odd-form")
+
+
+def test_types(program, folder):
+    """Colours, alpha, floats with NaN; channels count by themselves and together."""
+    draw, images, n = random.Random(7), {}, WIDTH * HEIGHT
+    for i in range(12):
+        channels = [[draw.randrange(1, 255) for _ in range(n)] for _ in range(4)]
+        for c in range(i % 4):
+            channels[c][:40] = [255] * 40
+        (folder / f"b{i:02}.tif").write_bytes(
+            tiff("u8", WIDTH, HEIGHT, [channels[c][k] for k in range(n) for c in range(4)], 4))
+        images[f"b{i:02}.tif"] = ("u8", 8, WIDTH, HEIGHT, channels[:3])
+    values = [draw.gauss(5, 1) for _ in range(n)]
+    values = [math.nan if k < 700 else value for k, value in enumerate(values)]
+    found = lines(program, folder)
+    compare(found, images)
+    (folder / "c.tif").write_bytes(tiff("f32", WIDTH, HEIGHT, values))
+    line = lines(program, folder / "c.tif")[0]
+    check("empty" in line["flags"] and is_near(line["empty"], 700 / n * 100), line)
+    check([("clipped-high" in line["flags"], "clipped-high-all" in line["flags"]) for line in found[:4]] ==
+          [(False, False), (True, False), (True, False), (True, True)], "channels")
+
+
+def test_pages(program, folder):
+    """The same bytes for any number of threads; no address of anything outside."""
+    plant(folder)
+    (folder / "<b>&amp;.png").write_bytes((folder / "a00.png").read_bytes())
+    (folder / "z.png").write_bytes((folder / "a00.png").read_bytes()[:200])
+    pages = [run(program, "report", "--jobs", jobs, folder, "-o", "-", status=1).stdout for jobs in (1, 2, 7)]
+    check(pages[0] == pages[1] == pages[2], "threads")
+    text = pages[0].decode()
+    check(not re.search(r"(?:src|href)=\"(?!data:image/jpeg;base64,|#)", text) and "url(" not in text and
+          "@import" not in text, "the page loads something")
+    check("&lt;b>&amp;amp;.png" in text and "<b>" not in text, "names are text")
+    check("z.png" in text and "ends early" in text, "a damaged file")
+    check(text.count("<img ") == 34, f"{text.count('<img ')} thumbnails")
+    none = run(program, "report", "--thumbs", 0, folder, "-o", "-", status=1).stdout.decode()
+    few = run(program, "report", "--thumbs", 3, folder, "-o", "-", status=1).stdout.decode()
+    check(none.count("<img ") == 0 and few.count("<img ") == 3, "--thumbs")
+
+
+def test_file(program, folder):
+    source, page = TESTDATA / "good-example.tif", folder / "r.html"
+    done = run(program, "report", source, "-o", page)
+    check(done.stdout.startswith(b"1 image\n") and page.read_bytes().startswith(b"<!DOCTYPE html>"), done.stdout)
+    run(program, "report", source, "-o", page, status=1)
+    run(program, "report", source, "-o", page, "--force")
+    run(program, "report", source, "-o", folder / "no" / "r.html", status=1)
+    check([path.name for path in folder.iterdir()] == ["r.html"], "nothing else is left")
+
+
+def test_fail_on(program, folder):
+    plant(folder)
+    for text, status in (("clipped", 1), ("clipped>99%", 0), ("clipped-high>2", 1), ("empty", 0), ("constant,dark<-1000", 1),
+                         ("dark<-1000,bright>1000", 0), ("duplicate>2", 0), ("outlier>1000", 0)):
+        run(program, "report", "--fail-on", text, folder, status=status)
+    found = lines(program, "--fail-on", "clipped-high>99", folder)
+    check(not any("clipped-high" in line["flags"] for line in found), "a threshold is that of JSON")
+    for text in ("clip", "clipped<1", "dark>1", "clipped>", "clipped>x", "clipped>1,,", ">1"):
+        done = run(program, "report", "--fail-on", text, folder, status=2)
+        check(b"--fail-on" in done.stderr, done.stderr)
+
+
+def test_records(program, folder):
+    """A page of records has what the page of their images has of the set."""
+    images, record = folder / "images", folder / "a.rec"
+    images.mkdir()
+    plant(images)
+    run(program, "stats", "--by", "all", "--save-record", record, images)
+    one = run(program, "report", images, "-o", "-").stdout.decode()
+    other = run(program, "report", record, "-o", "-").stdout.decode()
+    kinds = [re.search(r"<details.*</details>", text, re.S).group() for text in (one, other)]
+    check(kinds[0] == kinds[1], "the set")
+    done = run(program, "report", record, images, status=1)
+    check(done.stderr != b"", "records and images")
+
+
+# ---- In a browser ----
+
+STEPS = """
+<script>
+const result = {ready: document.documentElement.dataset.ready === "yes", loaded: performance.now()};
+const get = (id) => document.getElementById(id), rows = () => [...get("image-table").tBodies[0].rows];
+const timed = (name, act) => { const start = performance.now(); act(); result[name] = performance.now() - start; };
+const change = (element, value, kind) => { element.value = value; element.dispatchEvent(new Event(kind)); };
+const head = (name) => [...get("image-table").tHead.rows[0].cells].find((cell) => cell.dataset.column === name);
+result.counts = Object.fromEntries([...get("flag-table").tBodies[0].rows].map((row) => [row.cells[0].textContent, row.cells[1].textContent]));
+result.before = get("count").textContent;
+timed("sort", () => head("mean").querySelector("button").click());
+result.sorted = head("mean").getAttribute("aria-sort");
+result.means = rows().map((row) => Number(row.cells[5].textContent));
+timed("search", () => change(get("search"), RARE, "input"));
+result.found = rows().map((row) => row.cells[1].textContent);
+change(get("search"), "", "input");
+timed("threshold", () => change(get("t-low-contrast").querySelector("input"), "1000", "change"));
+result.all = get("n-low-contrast").textContent;
+timed("flag", () => change(get("with"), get("with").options[11].value, "change"));
+result.chosen = get("count").textContent;
+result.one = document.images.length > 0 ? getComputedStyle(document.images[0]).filter : "";
+get("own").click();
+result.own = document.images.length > 0 ? getComputedStyle(document.images[0]).filter : "";
+result.memory = performance.memory ? performance.memory.usedJSHeapSize : 0;
+result.unlabelled = [...document.querySelectorAll("input, select")].filter((input) => !input.labels.length && !input.ariaLabel).length +
+    [...document.images].filter((image) => !image.alt).length;
+const pre = document.body.appendChild(document.createElement("pre"));
+pre.id = "result";
+pre.textContent = JSON.stringify(result);
+</script>
+</body>"""
+
+
+def browse(browser, folder, words, url):
+    for _ in range(2):  # the first start of a browser may fail on a loaded machine
+        done = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                               f"--user-data-dir={folder}/profile", *words, url], capture_output=True,
+                              timeout=harness.LIMIT, check=False, cwd=folder)
+        if done.returncode == 0:
+            break
+    return done.stdout.decode()
+
+
+def open_page(browser, folder, page, rare):
+    """What the page's script does when its controls are used."""
+    text = page.read_text()
+    (folder / "steps.html").write_text(text.replace("</body>", STEPS.replace("RARE", json.dumps(rare))))
+    dom = browse(browser, folder, ["--dump-dom"], f"file://{folder}/steps.html")
+    match = re.search(r'<pre id="result">(.*?)</pre>', dom, re.S)
+    check(match, f"{page.name}: the script of the page failed")
+    return json.loads(match.group(1).replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")) if match else None
+
+
+def many(folder, n):
+    draw = random.Random(n)
+    folder.mkdir()
+    for i in range(n):
+        (folder / f"image_{i:06}.png").write_bytes(png(8, 8, 8, draw.randbytes(64), 1))
+
+
+def test_browser(program, folder):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not browser:
+        skip("chromium is not installed: pages are not opened")
+        return
+    sizes = [(3, 1e6), (1000, 5e6)] + ([(100000, 1e7)] if os.environ.get("IMGSTAT_TEST_LARGE") else [])
+    for n, most in sizes:
+        many(folder / str(n), n)
+        page = folder / f"{n}.html"
+        start = time.monotonic()
+        counts = run(program, "report", folder / str(n), "-o", page).stdout.decode()
+        made = time.monotonic() - start
+        check(page.stat().st_size <= most, f"{n} images: {page.stat().st_size} bytes")
+        got = open_page(browser, folder, page, f"{n - 1:06}")
+        if not got:
+            continue
+        for line in counts.splitlines()[1:]:
+            count, flag = line.split()
+            check(got["counts"][flag].replace(",", "") == count, f"{n} images: {flag} {got['counts'][flag]}, {count}")
+        check(got["ready"] and got["sorted"] == "descending" and got["means"] == sorted(got["means"], reverse=True), got)
+        check(got["found"] == [f"image_{n - 1:06}.png"], got["found"])
+        check(got["all"].replace(",", "") == str(n) and got["chosen"].endswith(f"of {n:,}"), got)
+        check(got["one"] != "none" and got["own"] == "none" and got["unlabelled"] == 0, got)
+        print(f"{n} images: {page.stat().st_size} bytes, made in {made:.1f} s; opened in {got['loaded']:.0f} ms, sort "
+              f"{got['sort']:.0f} ms, search {got['search']:.0f} ms, threshold {got['threshold']:.0f} ms, flag "
+              f"{got['flag']:.0f} ms, {got['memory'] / 1e6:.0f} MB of script")
+    for name, words in (("light", ["--blink-settings=preferredColorScheme=1"]),
+                        ("dark", ["--blink-settings=preferredColorScheme=0"]),
+                        ("narrow", ["--window-size=420,900"])):
+        size = [] if name == "narrow" else ["--window-size=1400,1800"]
+        browse(browser, folder, [*size, *words, f"--screenshot={name}.png"], f"file://{folder}/1000.html")
+        check((folder / f"{name}.png").exists(), f"no screenshot: {name}")
+        if os.environ.get("IMGSTAT_SCREENSHOTS"):
+            shutil.copy(folder / f"{name}.png", os.environ["IMGSTAT_SCREENSHOTS"])
+
+
+if __name__ == "__main__":
+    harness.main(globals())

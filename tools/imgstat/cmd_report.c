@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_report.c: report: a page about a set of images, their flags as JSON, and a status for CI. */
+#include "commands.h"
+#include "plot_file.h"
+#include "status.h"
+#include "survey.h"
+
+#include <string.h>
+
+static bool write_page(Survey *survey)
+{
+    const Options *const o = survey->options;
+    PlotFile file;
+    if (strcmp(o->report, "-") == 0) {
+        survey_page(survey, stdout);
+        return true;
+    }
+    if (!plot_file_open(o->report, o->force, &file, stderr))
+        return false;
+    survey_page(survey, file.stream);
+    return plot_file_commit(&file, o->force, stderr);
+}
+
+/* For people: how many images have each flag. */
+static void print_counts(const Survey *survey)
+{
+    printf("%zu image%s\n", survey->n, survey->n == 1 ? "" : "s");
+    for (size_t k = 0; k < N_FLAGS; k++) {
+        const size_t n = survey_count(survey, k);
+        if (n > 0)
+            printf("%8zu  %s\n", n, flag_table[k].name);
+    }
+}
+
+static void report(Survey *survey)
+{
+    const Options *const o = survey->options;
+    const bool measured = o->records ? survey_load(survey) : survey_measure(survey);
+    if (!measured || !survey_finish(survey)) {
+        status_raise(STATUS_FAILED);
+        return;
+    }
+    if (o->report != NULL && !write_page(survey))
+        status_raise(STATUS_FAILED);
+    if (o->style == OUTPUT_JSON)
+        survey_json(survey, stdout);
+    else if (o->report == NULL || strcmp(o->report, "-") != 0)
+        print_counts(survey);
+    for (size_t k = 0; k < N_FLAGS; k++)
+        if ((survey->failing >> k & 1) && survey_count(survey, k) > 0)
+            status_raise(STATUS_FAILED);
+}
+
+void cmd_report(int argc, char **argv)
+{
+    Options options;
+    Survey survey;
+    const ParseResult parsed = options_parse(COMMAND_REPORT, argc, argv, &options);
+    if (parsed == PARSE_RUN) {
+        if (survey_begin(&options, &survey))
+            report(&survey);
+        else
+            status_raise(STATUS_USAGE);
+        survey_release(&survey);
+    } else if (parsed == PARSE_ERROR) {
+        status_raise(STATUS_USAGE);
+    }
+    options_release(&options);
+}

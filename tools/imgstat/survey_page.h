@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* survey_page.h: parts of the page that its table and its script share. */
+#ifndef IMGSTAT_TOOLS_SURVEY_PAGE_H
+#define IMGSTAT_TOOLS_SURVEY_PAGE_H
+
+#include "survey.h"
+
+/* Columns of numbers in the table of images. */
+typedef struct ShownMeasure {
+    Measure measure;
+    const char *heading;
+} ShownMeasure;
+
+extern const ShownMeasure survey_shown[];
+extern const size_t survey_shown_n;
+
+/* By kind, size and format; both were measured. */
+int survey_compare_forms(const SurveyImage *a, const SurveyImage *b);
+
+/* "640 x 480" with a cross; "png, rgb, u8". */
+void survey_put_size(const SurveyImage *image, FILE *out);
+void survey_put_type(const SurveyImage *image, FILE *out);
+/* The record of a kind, as HTML. */
+void survey_put_kind(const SurveyKind *kind, FILE *out);
+/* JSON for the script. */
+void survey_put_data(const Survey *survey, FILE *out);
+
+#endif
