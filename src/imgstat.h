@@ -887,8 +887,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path
                                                                 ImgstatError *err);
 
 /* Writes a host image as a file of one page. path: "-" is standard output. like: NULL, or a file
- * with a selected page; the output takes over the profiles, tags and layout of that page. how: NULL
- * means all zero. */
+ * with a selected page; the output takes over the profiles, tags and layout of that page. The
+ * nodata value of the image is recorded where the format has one. how: NULL means all zero. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *image,
                                                                 int16_t alpha, const char *path,
                                                                 ImgstatFile *like,

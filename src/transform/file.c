@@ -96,7 +96,11 @@ static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path
     const EncodeOptions encode = {.compression = how->compression,
                                   .level = how->has_level ? how->level : -1,
                                   .fast = how->fast};
-    const EncodePage page = encode_page_of(image, alpha);
+    EncodePage page = encode_page_of(image, alpha);
+    if (image->has_nodata && format->has_nodata) {
+        page.has_nodata = true;
+        page.nodata = sample_value(image->sample, image->nodata_key);
+    }
     const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
     OutputFile output;
     ImgstatResult res = output_file_open(

@@ -239,6 +239,73 @@ def test_records(program, folder):
     check(done.stderr != b"", "records and images")
 
 
+# ---- Real files ----
+
+def read_pixels(numpy, dump, name):
+    """The header that dump_pixels writes of a page, and its samples as numpy has them."""
+    match = re.fullmatch(r"(.*)\[(\d+)\]", name)
+    path, page = match.groups() if match else (name, "0")
+    done = subprocess.run([dump, path, page], capture_output=True, check=False, timeout=harness.LIMIT)
+    head, _, data = done.stdout.partition(b"\n")
+    words = head.decode(errors="replace").split()
+    if done.returncode or len(words) < 9:
+        return None, None
+    width, height, channels = map(int, words[2:5])
+    letter, bytes_of = words[5][0], int(words[5][1:]) // 8
+    pixels = numpy.frombuffer(data, f"<{letter}{bytes_of}").reshape(height, width, channels)
+    return words, numpy.delete(pixels, int(words[8]), 2) if int(words[8]) >= 0 else pixels
+
+
+def measure_pixels(numpy, words, pixels):
+    """What one image has by itself, integers of at most 16 bits; other types without ends and levels."""
+    channels = [pixels[:, :, c].ravel() for c in range(pixels.shape[2])]
+    m = {"min": pixels.min(), "max": pixels.max(), "mean": pixels.mean(dtype="f8"), "stddev": pixels.std(dtype="f8"),
+         "median": numpy.mean([numpy.median(channel.astype("f8")) for channel in channels])}
+    bits = int(words[6])
+    if words[5] not in ("u8", "i8", "u16", "i16"):
+        return m
+    low = -2 ** (bits - 1) if words[5][0] == "i" else 0
+    high = low + 2 ** bits - 1
+    wide = [channel.astype("i4") for channel in channels]
+    ends = [[100 * numpy.mean(channel == end) for channel in wide] for end in (low, high)]
+    m |= {"low": max(ends[0]), "high": max(ends[1]), "range": 100 / (high - low) * max(c.max() - c.min() for c in wide),
+          "low_all": min(ends[0]) if len(wide) > 1 else None, "high_all": min(ends[1]) if len(wide) > 1 else None,
+          "contrast": 100 / (high - low) * max(numpy.subtract(*numpy.percentile(c, [99, 1])) for c in wide)}
+    levels = [numpy.unique(channel) for channel in wide]
+    some = bits > 8 and max(map(len, levels)) > 1
+    m["levels"] = max(map(len, levels)) if some else None
+    m["step"] = int(numpy.gcd.reduce(numpy.concatenate([numpy.diff(values) for values in levels]))) if some else None
+    return m
+
+
+def test_corpus(program, _):
+    numpy, = harness.modules("numpy")
+    corpus, dump = os.environ.get("IMGSTAT_CORPUS", ""), os.environ.get("IMGSTAT_DUMP_PIXELS", "")
+    if not numpy or not os.path.isdir(corpus) or not os.path.exists(dump):
+        skip("no corpus of real files, or no dump_pixels")
+        return
+    paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(corpus) for name in names
+                   if name.lower().endswith((".png", ".tif", ".tiff")))
+    paths = [path for path in paths if os.path.getsize(path) < 200000]
+    paths = paths if os.environ.get("IMGSTAT_TEST_LARGE") else paths[::12]
+    compared, contents = 0, {}
+    found = [line for line in lines(program, *paths, status=None) if "error" not in line]
+    for line in found:
+        words, pixels = read_pixels(numpy, dump, line["file"])
+        if words is None or pixels.size == 0 or line["empty"] != 0:  # nodata and masks: test_types
+            continue
+        key = (pixels.shape, words[4], words[5], pixels.tobytes()) if int(words[8]) < 0 else line["hash"]
+        contents.setdefault(key, []).append(line)
+        for name, want in measure_pixels(numpy, words, pixels).items():
+            check(is_near(line[name], want if want is None else float(want)), f"{line['file']}: {name} {line[name]}, expected {want}")
+        compared += 1
+    for group in contents.values():
+        check(all(line["copies"] >= len(group) and line["hash"] == group[0]["hash"] for line in group), group[0]["file"])
+    check(len({group[0]["hash"] for group in contents.values()}) == len(contents), "unlike pixels have one hash")
+    check(compared >= 20, f"{compared} images")
+    print(f"{compared} of {len(found)} images compared with numpy, {len(contents)} different")
+
+
 # ---- In a browser ----
 
 STEPS = """

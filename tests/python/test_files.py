@@ -394,6 +394,15 @@ def test_saving(tmp_path, testdata):
             assert g[0].layout == f[0].layout and np.array_equal(g.read(), 255 - f.read())
     imgstat.save(x, tmp_path / "bits.tif", bits=12)
     assert imgstat.open(tmp_path / "bits.tif")[0].bits in (12, 16)
+    for value, dtype in ((7, "u2"), (-3, "i2"), (0.5, "f4")):
+        imgstat.save(x.astype(dtype), tmp_path / "nodata.tif", nodata=value, replace=True)
+        with imgstat.open(tmp_path / "nodata.tif") as f:
+            assert f[0].nodata == value
+            imgstat.save(x.astype(dtype), tmp_path / "like.tif", like=f[0], nodata=9, replace=True)
+            assert imgstat.open(tmp_path / "like.tif")[0].nodata == 9
+            imgstat.save(x.astype(dtype), tmp_path / "like.tif", like=f[0], replace=True)
+            assert imgstat.open(tmp_path / "like.tif")[0].nodata == value
+    imgstat.save(x, tmp_path / "nodata.png", nodata=7)
     planar = np.ascontiguousarray(np.stack([x, x // 2, x // 3]))
     imgstat.save(planar, tmp_path / "planar.png", axes="CHW")
     assert np.array_equal(imgstat.open(tmp_path / "planar.png").read(), planar.transpose(1, 2, 0))

@@ -199,6 +199,7 @@ def test_chains_and_graphs():
     source, out, stream = there(x), there(np.zeros_like(x)), cuda_arrays.Stream(cuda)
     chain = imgstat.Chain("equalize", example=source)
     assert chain(source, out=out, stream=stream) is out
+    imgstat.equalize(source, out=out, stream=stream)
     stream.wait()
     assert np.array_equal(out.get(), imgstat.equalize(x))
     graph, replay = ctypes.c_void_p(), ctypes.c_void_p()
@@ -206,6 +207,10 @@ def test_chains_and_graphs():
     try:
         with pytest.raises(ValueError, match="imgstat.Chain"):
             imgstat.normalize(source, clip=(3, 4), out=out, stream=stream)
+        with pytest.raises(ValueError, match="imgstat.Chain"):
+            imgstat.equalize(source, out=out, stream=stream)  # whose chain is kept
+        with pytest.raises(ValueError, match="out="):
+            chain(source, stream=stream)
         chain(source, out=out, stream=stream)
     finally:
         cuda.cuStreamEndCapture(stream.handle, ctypes.byref(graph))
@@ -278,7 +283,8 @@ def test_torch():
     with torch.cuda.graph(graph):
         doubled = t // 2
         chain(doubled, out=out)
-        chain(doubled)
+        with pytest.raises(ValueError, match="out="):
+            chain(doubled)
     t.copy_(torch.from_numpy(np.ascontiguousarray(x[::-1])))
     graph.replay()
     assert np.array_equal(out.cpu().numpy(), imgstat.equalize(np.ascontiguousarray(x[::-1]) // 2))

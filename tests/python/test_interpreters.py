@@ -37,6 +37,26 @@ def test_interpreters_that_share_the_lock():
     assert done.returncode == 0, done.stderr
 
 
+def test_file_objects_are_for_the_main_interpreter(testdata):
+    path = testdata / "photo.tif"
+    code = f"""
+import io, sys, imgstat
+assert imgstat.open({str(path)!r}).stats().channels == imgstat.Record.of({str(path)!r}).channels == 3
+for call in (lambda: imgstat.open(io.BytesIO(open({str(path)!r}, "rb").read())).stats(),
+             lambda: imgstat.Dataset.of([{str(path)!r}])):
+    try:
+        call()
+        print("called")
+    except RuntimeError as error:
+        print(error)
+sys.stdout.flush()
+"""
+    done = run("legacy", code)
+    assert done.returncode == 0, done.stderr
+    refused = "file objects and many files at a time are for the main interpreter alone"
+    assert done.stdout.splitlines() == ["called"] * 2 + [refused] * 4 + ["called"] * 2
+
+
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="older interpreters are not created so from Python")
 def test_interpreters_with_a_lock_of_their_own_are_refused():
     done = run("isolated", MEASURE)

@@ -393,3 +393,23 @@ Test(misuse, saving_warns)
     imgstat_file_close(like);
     imgstat_image_release(&image);
 }
+
+/* The nodata value of an image was lost. */
+Test(misuse, nodata_is_saved)
+{
+    static const ImgstatValue want = {.sample = IMGSTAT_I16, .as.i = -9};
+    char saved[] = "/tmp/imgstat-nodata-XXXXXX";
+    close(mkstemp(saved));
+    ImagePro image;
+    ImgstatPage page;
+    cr_assert_eq(imgstat_image_create(3, 2, 1, IMGSTAT_I16, 0, &image, NULL), IMGSTAT_OK);
+    imgstat_image_set_nodata(&image, want);
+    const ImgstatWrite tiff = {.format = "tiff", .replace = true};
+    cr_assert_eq(imgstat_image_save(&image, -1, saved, NULL, &tiff, NULL), IMGSTAT_OK);
+    imgstat_image_release(&image);
+    cr_assert_eq(imgstat_image_load(saved, NULL, 0, &image, &page, NULL), IMGSTAT_OK);
+    cr_expect(page.has_nodata);
+    cr_expect_eq(page.nodata.as.i, -9);
+    imgstat_image_release(&image);
+    unlink(saved);
+}

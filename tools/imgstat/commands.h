@@ -7,6 +7,7 @@
 void cmd_stats(int argc, char **argv);
 void cmd_hist(int argc, char **argv);
 void cmd_info(int argc, char **argv);
+void cmd_compare(int argc, char **argv);
 void cmd_report(int argc, char **argv);
 void cmd_normalize(int argc, char **argv);
 void cmd_equalize(int argc, char **argv);

@@ -26,6 +26,8 @@ bool check_measuring(Command command, const char *name, const Options *o)
 {
     if (command == COMMAND_REPORT)
         return check_report(name, o);
+    if (command == COMMAND_COMPARE)
+        return o->n_names == 2 || usage_error(name, "name two images, or two records");
     if ((o->bins > 0 || o->has_range) && command != COMMAND_HIST && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
@@ -67,8 +69,8 @@ static bool has_ending(const char *name, const char *ending)
 
 bool check_records(Command command, const char *name, Options *o)
 {
-    const bool reads =
-        command == COMMAND_STATS || command == COMMAND_HIST || command == COMMAND_REPORT;
+    const bool reads = command == COMMAND_STATS || command == COMMAND_HIST ||
+                       command == COMMAND_REPORT || command == COMMAND_COMPARE;
     if (!reads || o->n_names == 0)
         return true;
     if (!imgstat_dataset_is_file(o->names[0])) {

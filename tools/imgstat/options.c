@@ -361,6 +361,8 @@ static bool check_shards(const char *name, Command command, Options *o)
     TransformOptions *const t = &o->transform;
     if (o->state != NULL && *o->state == '\0')
         return usage_error(name, "--state names a folder: an empty name is none");
+    if (shard_team != NULL && command == COMMAND_COMPARE)
+        return usage_error(name, "one process compares two images: run imgstat compare");
     if (shard_team != NULL && command == COMMAND_REPORT)
         return usage_error(name, "one process makes a report: measure by 'stats --by all "
                                  "--save-record a.rec', then report a.rec");

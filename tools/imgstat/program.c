@@ -17,11 +17,11 @@
 
 /* Of each command: argv[0] is its full name, "imgstat stats". */
 static void (*const runners[N_COMMANDS])(int argc, char **argv) = {
-    [COMMAND_STATS] = cmd_stats,         [COMMAND_HIST] = cmd_hist,
-    [COMMAND_INFO] = cmd_info,           [COMMAND_REPORT] = cmd_report,
-    [COMMAND_NORMALIZE] = cmd_normalize, [COMMAND_EQUALIZE] = cmd_equalize,
-    [COMMAND_APPLY] = cmd_apply,         [COMMAND_MERGE] = cmd_merge,
-    [COMMAND_DEVICES] = cmd_devices,
+    [COMMAND_STATS] = cmd_stats,       [COMMAND_HIST] = cmd_hist,
+    [COMMAND_INFO] = cmd_info,         [COMMAND_REPORT] = cmd_report,
+    [COMMAND_COMPARE] = cmd_compare,   [COMMAND_NORMALIZE] = cmd_normalize,
+    [COMMAND_EQUALIZE] = cmd_equalize, [COMMAND_APPLY] = cmd_apply,
+    [COMMAND_MERGE] = cmd_merge,       [COMMAND_DEVICES] = cmd_devices,
 };
 
 static void print_version(void)

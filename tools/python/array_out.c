@@ -97,6 +97,11 @@ PyObject *array_allocate_cuda(State *state, ImgstatSample sample, int n_dims, co
     const int64_t bytes = set_shape(&parts, shape);
     if (bytes < 0)
         return NULL;
+    if (driver_records(device_id, stream)) {
+        PyErr_SetString(PyExc_ValueError, "a graph is being recorded, which would own the memory "
+                                          "of the result: give out=");
+        return NULL;
+    }
     const ImgstatResult res = driver_allocate(device_id, (size_t)bytes, stream, &parts.data, &err);
     return res == IMGSTAT_OK ? array_create(state, &parts) : raise_result(state, res, &err);
 }

@@ -94,18 +94,20 @@ static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-PyDoc_STRVAR(chain_doc,
-             "Chain(method, example, *, clip=None, dtype=None, out_range=None, channels=None, "
-             "axes=None,\n      nodata=None, alpha=None, bits=None, threads=0, stream=None)\n--\n\n"
-             "A transform with all its memory, for arrays of one type and at most one size: those "
-             "of example.\n\n"
-             "c(x, out=None, mask=None, stream=None) measures and maps x, and returns out or a new "
-             "array. Of arrays on\na GPU it enqueues its work on the stream and returns: nothing "
-             "waits or allocates where out is given, so that a\nCUDA graph can record the call "
-             "(torch.cuda.graph) once the same call has run before. A Chain serves one\nstream at "
-             "a time; keep it as long as graphs that recorded it.\n\n"
-             "method: 'stretch', 'percentile' or 'equalize', of samples of at most 16 bits; others "
-             "are an imgstat.Error.");
+PyDoc_STRVAR(
+    chain_doc,
+    "Chain(method, example, *, clip=None, dtype=None, out_range=None, channels=None, "
+    "axes=None,\n      nodata=None, alpha=None, bits=None, threads=0, stream=None)\n--\n\n"
+    "A transform with all its memory, for arrays of one type and at most one size: those "
+    "of example.\n\n"
+    "c(x, out=None, mask=None, stream=None) measures and maps x, and returns out or a new "
+    "array. Of arrays on\na GPU it enqueues its work on the stream and returns: nothing "
+    "waits or allocates where out is given, so that a\nCUDA graph can record the call "
+    "(torch.cuda.graph) once the same call has run before; without out it is a\nValueError "
+    "then. A Chain serves one stream at a time; keep it as long as graphs that recorded "
+    "it.\n\n"
+    "method: 'stretch', 'percentile' or 'equalize', of samples of at most 16 bits; others "
+    "are an imgstat.Error.");
 
 static PyType_Slot chain_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)chain_doc},

@@ -130,17 +130,11 @@ static HeldChain *surplus(State *state)
 }
 
 static ImgstatResult make_for(const ImgstatMethod *method, const ImagePro *like, int16_t alpha,
-                              void *stream, HeldChain **out, ImgstatError *err)
+                              HeldChain **out, ImgstatError *err)
 {
     char name[24];
     snprintf(name, sizeof name, "cuda:%d", (int)like->device_id);
     *out = NULL;
-    if (driver_records(like->device_id, stream)) {
-        *err = (ImgstatError){.code = IMGSTAT_ERR_ARG,
-                              .message = "a graph is being recorded: make an imgstat.Chain before, "
-                                         "and record its calls; statistics cannot be"};
-        return err->code;
-    }
     const ImgstatResult res = chain_make(name, 1, method, like, alpha, out, err);
     return res == IMGSTAT_ERR_UNSUPPORTED ? IMGSTAT_OK : res;
 }
@@ -150,10 +144,17 @@ ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImageP
 {
     ImgstatResult res = IMGSTAT_OK;
     HeldChain *ends = NULL;
+    *out = NULL;
+    if (driver_records(like->device_id, stream)) {
+        *err = (ImgstatError){.code = IMGSTAT_ERR_ARG,
+                              .message = "a graph is being recorded: make an imgstat.Chain before, "
+                                         "and record its calls; statistics cannot be"};
+        return err->code;
+    }
     pthread_mutex_lock(&lock);
     *out = find(state, method, like, alpha, stream);
     if (!*out && (method || unread(state) < CHAINS_MOST))
-        res = make_for(method, like, alpha, stream, out, err);
+        res = make_for(method, like, alpha, out, err);
     if (*out && !(*out)->stream) {
         (*out)->stream = stream;
         (*out)->next = state->chains;
@@ -174,9 +175,7 @@ void chain_give(HeldChain *chain)
     ImgstatError err;
     if (!chain)
         return;
-    if (driver_records(chain->like.device_id, chain->stream)) /* and knows what comes before */
-        ;
-    else if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
+    if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
         (void)driver_wait(chain->like.device_id, chain->stream, &err);
     pthread_mutex_lock(&lock);
     chain->busy = false;

@@ -3,6 +3,7 @@
 #include "file_input.h"
 
 #include "error.h"
+#include "work.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static int open_object(PyObject *from, FileInput *out)
                      (PyObject *)Py_TYPE(from));
         return -1;
     }
-    const long long bytes = object_bytes(from);
+    const long long bytes = work_calls_back() == 0 ? object_bytes(from) : -1;
     if (bytes < 0)
         return -1;
     out->object = Py_NewRef(from);

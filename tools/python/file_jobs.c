@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "file_input.h"
+#include "work.h"
 
 #include <stdlib.h>
 
@@ -30,10 +31,9 @@ static void flight_destroy(Flight *flight)
 
 /* ---- Taking ---- */
 
-/* The group of an item as bytes. */
-static int read_group(PyObject *group, PyObject *item, PyObject **out)
+int job_group(PyObject *group, PyObject *item, PyObject **out)
 {
-    if (!group)
+    if (!option_given(group))
         return 0;
     PyObject *const text = PyCallable_Check(group) ? PyObject_CallFunctionObjArgs(group, item, NULL)
                                                    : Py_NewRef(group);
@@ -54,7 +54,7 @@ static Flight *flight_create(const FileJobs *jobs, PyObject *item)
     const bool named = PyTuple_Check(item);
     if ((named && !PyArg_ParseTuple(item, "OO:a file with its name", &name, &source)) ||
         file_input_open(source, name, &flight->input) < 0 ||
-        read_group(jobs->group, item, &flight->group) < 0) {
+        job_group(jobs->group, item, &flight->group) < 0) {
         flight_destroy(flight);
         return NULL;
     }
@@ -170,8 +170,10 @@ int file_jobs_begin(PyObject *files, const JobOptions *options, FileJobs *out)
 {
     *out = (FileJobs){.stream = {.next = next, .restart = restart, .context = out}};
     pthread_mutex_init(&out->lock, NULL);
+    if (work_calls_back() < 0)
+        return -1;
     out->files = files;
-    out->group = option_given(options->group) ? options->group : NULL;
+    out->group = options->group;
     out->progress = option_given(options->progress) ? options->progress : NULL;
     if (option_given(options->pages) &&
         !(out->pages = PyUnicode_AsUTF8AndSize(options->pages, NULL)))

@@ -17,6 +17,9 @@ typedef struct JobOptions {
 
 extern const Keyword job_keywords[];
 
+/* Finds the group of an item as bytes: *out stays NULL where there is none. 0, or -1. */
+int job_group(PyObject *group, PyObject *item, PyObject **out);
+
 /* An iterable of sources (file_input.h), or of tuples (name, source). Items are taken as workers
  * become free, on any thread. */
 typedef struct FileJobs {

@@ -3,6 +3,7 @@
 #include "file_output.h"
 
 #include "error.h"
+#include "work.h"
 
 const Keyword write_keywords[] = {
     {"format", offsetof(WriteOptions, format)},
@@ -61,6 +62,8 @@ int file_output_open(PyObject *to, FileOutput *out)
     if (!PyObject_HasAttrString(to, "write")) {
         if (!PyUnicode_FSConverter(to, &out->name_bytes))
             return -1;
+    } else if (work_calls_back() < 0) {
+        return -1;
     } else {
         PyObject *const name = PyObject_GetAttrString(to, "name");
         out->object = Py_NewRef(to);

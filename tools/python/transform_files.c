@@ -2,12 +2,14 @@
 /* transform_files.c: transforms many files, several at a time. */
 #include "error.h"
 #include "file_input.h"
+#include "file_jobs.h"
 #include "file_output.h"
 #include "method.h"
 #include "open_options.h"
 #include "transfer.h"
 #include "values.h"
 #include "warnings.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,23 +144,15 @@ static int read_batch(State *state, const Words *words, Call *call)
 static int open_file(PyObject *item, const Words *words, const char *pages, File *file,
                      ImgstatJob *job)
 {
-    PyObject *from, *to, *group = option_given(words->group) ? words->group : NULL;
     if (!PyTuple_Check(item) || PyTuple_Size(item) != 2) {
         PyErr_SetString(PyExc_TypeError, "files should be tuples (source, target)");
         return -1;
     }
-    from = PyTuple_GetItem(item, 0);
-    to = PyTuple_GetItem(item, 1);
-    if (file_input_open(from, NULL, &file->input) < 0 || file_output_open(to, &file->output) < 0)
+    PyObject *const from = PyTuple_GetItem(item, 0);
+    if (file_input_open(from, NULL, &file->input) < 0 ||
+        file_output_open(PyTuple_GetItem(item, 1), &file->output) < 0 ||
+        job_group(words->group, from, &file->group) < 0)
         return -1;
-    if (group) {
-        group = PyCallable_Check(group) ? PyObject_CallFunctionObjArgs(group, from, NULL)
-                                        : Py_NewRef(group);
-        const bool good = group && PyUnicode_FSConverter(group, &file->group);
-        Py_XDECREF(group);
-        if (!good)
-            return -1;
-    }
     *job = (ImgstatJob){.input = file->input.name,
                         .output = file->output.name,
                         .pages = pages,
@@ -270,7 +264,8 @@ static PyObject *transform_files(PyObject *module, PyObject *args, PyObject *kwa
         return NULL;
     Call call = {.n = 0};
     PyObject *made = NULL;
-    if (read_batch(state, &words, &call) == 0 && open_files(files, &words, &call) == 0) {
+    if (work_calls_back() == 0 && read_batch(state, &words, &call) == 0 &&
+        open_files(files, &words, &call) == 0) {
         ImgstatError err = {0};
         ImgstatResult res;
         call.batch.progress = report;

@@ -37,6 +37,15 @@ void work_end(Work *work)
     PyEval_RestoreThread(work->thread);
 }
 
+int work_calls_back(void)
+{
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "file objects and many files at a time are for the main interpreter alone");
+    return -1;
+}
+
 void work_lock(pthread_mutex_t *lock)
 {
     if (pthread_mutex_trylock(lock) == 0)

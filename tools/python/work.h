@@ -19,6 +19,10 @@ void work_begin(Work *work);
 bool work_continues(Work *work);
 void work_end(Work *work);
 
+/* Begins a call in which threads of the library call objects of Python: only in the main
+ * interpreter do they find it. 0, or -1 with an exception. */
+int work_calls_back(void);
+
 /* Takes a lock, for which other threads need not wait for the interpreter's. */
 void work_lock(pthread_mutex_t *lock);
 

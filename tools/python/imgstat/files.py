@@ -255,7 +255,8 @@ def _stats(source: Source, *, nodata: int | float | None = None, **options: Any)
 
 def save(array: Any, target: Target, *, like: Page | None = None, format: str | None = None,
          compression: str | None = None, level: int | None = None, fast: bool = False, replace: bool = False,
-         axes: str | None = None, alpha: int | None = None, bits: int | None = None) -> None:
+         axes: str | None = None, alpha: int | None = None, bits: int | None = None,
+         nodata: int | float | None = None) -> None:
     """Write an array in host memory as a PNG or TIFF of one page.
 
     array: (H, W), or (H, W, C), or what axes says.
@@ -265,14 +266,14 @@ def save(array: Any, target: Target, *, like: Page | None = None, format: str | 
     compression: 'none', 'deflate'; of TIFF also 'lzw', 'packbits', 'zstd', 'lzma', 'ccittfax4'. level: of it, 0 to 22.
     fast: writes faster; files with repeating pixels become larger.  replace: an existing file may be replaced.
     alpha: index of the channel that is alpha; of PNG the last one of 2 or 4 channels is.
-    bits: significant bits of integers, such as 12 in uint16.
+    bits: significant bits of integers, such as 12 in uint16.  nodata: value of undefined samples, which TIFF records.
 
     What the output lacks of like is a UserWarning. Raises imgstat.Error or, for an array that no file holds,
     ValueError; the exception of an object is the __cause__.
     """
     page = {"like": like._file._handle, "page": like.index} if like else {}
     save_array(array, target, format=format, compression=compression, level=level, fast=fast, replace=replace,
-               axes=axes, alpha=alpha, bits=bits, **page)
+               axes=axes, alpha=alpha, bits=bits, nodata=nodata, **page)
 
 
 class Measured(NamedTuple):

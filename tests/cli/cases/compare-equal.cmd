@@ -1,0 +1,1 @@
+imgstat compare good-example.png good-example.tif

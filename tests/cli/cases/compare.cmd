@@ -1,0 +1,1 @@
+imgstat compare photo.tif good-rgb.png

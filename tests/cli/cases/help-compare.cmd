@@ -1,0 +1,1 @@
+imgstat compare --help

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""compare: distances and differences against their definitions in Python.
+
+usage: test_compare.py IMGSTAT"""
+
+import json
+import math
+import random
+import struct
+
+import harness
+from harness import SAMPLES, TESTDATA, check, run, tiff
+
+WIDTH, HEIGHT = 31, 90  # more rows than are read at a time
+
+
+def compare(program, *words, status=0):
+    return json.loads(run(program, "compare", "--json", *words, status=status).stdout)
+
+
+def draw_values(draw, sample):
+    letter, _ = SAMPLES[sample]
+    if letter in "efd":
+        return [struct.unpack(letter, struct.pack(letter, draw.gauss(10, 3)))[0] for _ in range(WIDTH * HEIGHT)]
+    bits = 8 * struct.calcsize(letter)
+    low = 0 if letter.isupper() else -2 ** (bits - 1)
+    return [low + draw.getrandbits(bits) for _ in range(WIDTH * HEIGHT)]
+
+
+def percentile(ordered, p):
+    h = (len(ordered) - 1) * p / 100
+    low = ordered[math.floor(h)]
+    return low + (ordered[math.ceil(h)] - low) * (h - math.floor(h))
+
+
+def is_near(got, want):
+    return got is not None and math.isclose(got, want, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_types(program, folder):
+    draw = random.Random(11)
+    for sample, (letter, _) in SAMPLES.items():
+        a, b = draw_values(draw, sample), draw_values(draw, sample)
+        b[:500] = a[:500]
+        for name, values in (("a.tif", a), ("b.tif", b)):
+            (folder / name).write_bytes(tiff(sample, WIDTH, HEIGHT, values))
+        got = compare(program, folder / "a.tif", folder / "b.tif")
+        channel, samples = got["channels"][0], got["samples"]
+        apart = [abs(x - y) for x, y in zip(a, b)]
+        largest = apart.index(max(apart))
+        check(samples["count"] == len(a) and samples["different"] == sum(x != y for x, y in zip(a, b)), f"{sample}: {samples}")
+        check(is_near(samples["largest"], float(max(apart))), f"{sample}: {samples}")
+        check(is_near(samples["mean"], sum(apart) / len(a)), f"{sample}: mean {samples}")
+        check(is_near(samples["rms"], math.sqrt(sum(x * x for x in apart) / len(a))), f"{sample}: rms {samples}")
+        check(samples["channel"] == "gray" and float(apart[samples["at"][1] * WIDTH + samples["at"][0]]) ==
+              float(apart[largest]), f"{sample}: at {samples}")
+        x, y = sorted(a), sorted(b)
+        if struct.calcsize(letter) <= 2 and letter != "e":  # W1 of as many samples pairs them in order
+            want = sum(abs(p - q) for p, q in zip(x, y)) / len(x)
+            share = max(abs(sum(p <= v for p in a) - sum(q <= v for q in b)) for v in sorted({*a, *b})[::97]) / len(a)
+            check(channel["share"] >= share - 1e-12, f"{sample}: share {channel}")
+        else:
+            want = sum(abs(percentile(x, k + 0.5) - percentile(y, k + 0.5)) for k in range(100)) / 100
+            check(channel["share"] is None, f"{sample}: share {channel}")
+        check(is_near(channel["distance"], want), f"{sample}: distance {channel['distance']}, expected {want}")
+        check(channel["min"] == [min(a), min(b)] and channel["max"] == [max(a), max(b)], f"{sample}: {channel}")
+        same = compare(program, folder / "a.tif", folder / "a.tif")
+        check(same["samples"]["different"] == 0 and same["samples"]["at"] is None and
+              same["channels"][0]["distance"] == 0, f"{sample}: {same}")
+
+
+def test_not_a_number(program, folder):
+    nan, inf = math.nan, math.inf
+    (folder / "a.tif").write_bytes(tiff("f32", 3, 2, [nan, inf, 0.0, 1.0, nan, 5.0]))
+    (folder / "b.tif").write_bytes(tiff("f32", 3, 2, [nan, inf, -0.0, 2.0, 1.0, 5.0]))
+    got = compare(program, folder / "a.tif", folder / "b.tif")["samples"]
+    check(got["different"] == 2 and got["largest"] == 1 and got["at"] == [0, 1], got)
+
+
+def test_unlike(program, folder):
+    """Of other sizes distributions are compared, of other types neither."""
+    (folder / "a.tif").write_bytes(tiff("u8", 3, 2, [0, 1, 2, 3, 4, 5]))
+    (folder / "b.tif").write_bytes(tiff("u8", 3, 1, [1, 2, 9]))
+    (folder / "c.tif").write_bytes(tiff("u16", 3, 2, [0, 1, 2, 3, 4, 5]))
+    got = compare(program, folder / "a.tif", folder / "b.tif")
+    want = sum(abs(sum(p <= v for p in range(6)) / 6 - sum(q <= v for q in (1, 2, 9)) / 3) for v in range(10))
+    check(got["samples"] is None and is_near(got["channels"][0]["distance"], want), got)
+    got = compare(program, folder / "a.tif", folder / "c.tif")
+    check(got["samples"] is None and got["channels"][0]["distance"] is None, got)
+
+
+def test_records(program, folder):
+    """Records have the distances of the images that they are of."""
+    names = [TESTDATA / "good-example.tif", folder / "b.png"]
+    run(program, "equalize", names[0], "-o", names[1])
+    records = [folder / "a.rec", folder / "b.rec"]
+    for name, record in zip(names, records):
+        run(program, "stats", "--by", "all", "--save-record", record, name)
+    one, other = compare(program, *names), compare(program, *records)
+    check(one["channels"] == other["channels"] and other["samples"] is None, f"{one}, {other}")
+
+
+def test_refusals(program, folder):
+    a, pages = TESTDATA / "good-example.tif", TESTDATA / "good-pages.tif"
+    run(program, "stats", "--by", "all", "--save-record", folder / "a.rec", a)
+    for words, status, sentence in (([a], 2, b"name two images"), ([a, a, a], 2, b"name two images"),
+                                    ([a, pages], 1, b"these are 3 images"), ([a, folder / "no.tif"], 1, b"no.tif: No such file"),
+                                    ([folder, a], 1, b"no .png or .tif file"), ([a, TESTDATA / "bad-truncated.png"], 1, b"ends early"),
+                                    ([a, folder / "a.rec"], 2, b"holds records"), ([folder / "a.rec", a], 1, b"is no record")):
+        done = run(program, "compare", *words, status=status)
+        check(sentence in done.stderr and done.stdout == b"", f"{words}: {done.stderr}")
+    got = compare(program, f"{pages}[0]", f"{pages}[1]")
+    check(got["first"].endswith("good-pages.tif[0]") and got["second"].endswith("[1]"), got)
+
+
+if __name__ == "__main__":
+    harness.main(globals())

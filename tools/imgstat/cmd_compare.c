@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_compare.c: compare: two images or records side by side, as a table or JSON. */
+#include "commands.h"
+#include "compare.h"
+#include "inputs.h"
+#include "json_line.h"
+#include "print_table.h"
+#include "status.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Comparison {
+    const Options *options;
+    Compared a, b;
+    double quantiles[COMPARE_QUANTILES];
+    bool alike; /* samples are compared one by one */
+    SampleDifference samples;
+} Comparison;
+
+/* ---- Opening and measuring --------------------------------------------------------------------
+ */
+
+static ImgstatMeasure measure_of(const Comparison *c, ImgstatSample sample)
+{
+    return (ImgstatMeasure){.percentiles = c->quantiles,
+                            .n_percentiles = COMPARE_QUANTILES,
+                            .median = true,
+                            .histogram = imgstat_sample_bytes(sample) <= 2};
+}
+
+static void on_warning(void *context, const char *sentence)
+{
+    const Options *const o = context;
+    if (!o->quiet)
+        fprintf(stderr, "%s: warning: %s\n", o->command, sentence);
+}
+
+/* Selects the page that the input names, or its only image. */
+static ImgstatResult select_page(const Input *input, Compared *out, ImgstatError *err)
+{
+    uint32_t page = 0, n = 0;
+    const ImgstatResult result = imgstat_file_find(out->file, input->pages, &page, 1, &n, err);
+    if (result != IMGSTAT_OK)
+        return result;
+    if (n != 1) {
+        char *const name = text_display(input->path);
+        *err = (ImgstatError){.code = IMGSTAT_ERR_ARG};
+        snprintf(err->message, sizeof err->message,
+                 "%s: these are %u images: name one, as in FILE[0]", name, (unsigned)n);
+        free(name);
+        return IMGSTAT_ERR_ARG;
+    }
+    return imgstat_file_page(out->file, page, &out->page, err);
+}
+
+/* With the page, if one is named. */
+static char *name_of(const Input *input, const Compared *of)
+{
+    char page[64] = "";
+    if (input->pages == NULL)
+        return text_copy(input->path);
+    (void)imgstat_file_page_name(of->file, of->page.page, page, sizeof page);
+    const size_t bytes = strlen(input->path) + sizeof page + 3;
+    char *const name = text_alloc(bytes);
+    snprintf(name, bytes, "%s[%s]", input->path, page);
+    return name;
+}
+
+static ImgstatResult open_image(const Comparison *c, const Input *input, Compared *out,
+                                ImgstatError *err)
+{
+    const ImgstatJob job = input_job(input);
+    ImgstatOpen open = options_open(c->options);
+    ImgstatDevice *device = NULL;
+    open.warn = on_warning;
+    open.warn_context = (void *)(uintptr_t)c->options;
+    ImgstatResult result = input_open(&job, &open, &out->file, err);
+    if (result == IMGSTAT_OK)
+        result = select_page(input, out, err);
+    if (result == IMGSTAT_OK) {
+        out->name = name_of(input, out);
+        result = imgstat_device_open("cpu", c->options->jobs, &device, err);
+    }
+    if (result == IMGSTAT_OK) {
+        const ImgstatMeasure how = measure_of(c, out->page.sample);
+        result = imgstat_measure_file(device, out->file, out->page.page, &how, &out->record, err);
+    }
+    imgstat_device_close(device);
+    return result;
+}
+
+static ImgstatResult open_record(const Comparison *c, const char *name, Compared *out,
+                                 ImgstatError *err)
+{
+    out->name = text_copy(name);
+    const ImgstatResult result = imgstat_record_load(name, &out->record, err);
+    if (result != IMGSTAT_OK)
+        return result;
+    imgstat_record_kind(out->record, &out->kind);
+    const ImgstatMeasure how = measure_of(c, out->kind.sample);
+    return imgstat_record_compute(out->record, &how, err);
+}
+
+static ImgstatResult open_both(Comparison *c, InputList *inputs, ImgstatError *err)
+{
+    const Options *const o = c->options;
+    if (o->records) {
+        const ImgstatResult result = open_record(c, o->names[0], &c->a, err);
+        return result == IMGSTAT_OK ? open_record(c, o->names[1], &c->b, err) : result;
+    }
+    InputStream *const stream = inputs_open(o, (InputPart){0}, true);
+    inputs_collect(stream, inputs);
+    inputs_close(stream);
+    *err = (ImgstatError){.code = IMGSTAT_ERR_IO};
+    for (size_t i = 0; i < inputs->n; i++)
+        if (inputs->items[i].problem != NULL) {
+            snprintf(err->message, sizeof err->message, "%s", inputs->items[i].problem);
+            return IMGSTAT_ERR_IO;
+        }
+    if (inputs->n != 2) {
+        snprintf(err->message, sizeof err->message, "two images are compared; these are %zu",
+                 inputs->n);
+        return IMGSTAT_ERR_ARG;
+    }
+    const ImgstatResult result = open_image(c, &inputs->items[0], &c->a, err);
+    return result == IMGSTAT_OK ? open_image(c, &inputs->items[1], &c->b, err) : result;
+}
+
+static uint16_t channels_of(const Comparison *c)
+{
+    const uint16_t a = c->a.kind.channels, b = c->b.kind.channels;
+    return a < b ? a : b;
+}
+
+/* ---- For people --------------------------------------------------------------------------------
+ */
+
+static void put_form(const Compared *of, FILE *out)
+{
+    char *const name = text_display(of->name);
+    fprintf(out, "%s: ", name);
+    if (of->file != NULL)
+        fprintf(out, "%" PRIu32 " x %" PRIu32 ", ", of->page.width, of->page.height);
+    fprintf(out, "%s, %s", of->kind.photometric, imgstat_sample_name(of->kind.sample));
+    if (of->kind.bits != 8 * imgstat_sample_bytes(of->kind.sample))
+        fprintf(out, " (%u bits used)", of->kind.bits);
+    fputc('\n', out);
+    free(name);
+}
+
+/* One value of both, side by side. */
+static void add_row(Table *table, const char *channel, const char *name, const char *a,
+                    const char *b)
+{
+    char line[4 * TEXT_NUMBER + 300];
+    snprintf(line, sizeof line, "%s\t%s\t\x1f%s\t\x1f%s", channel, name, a, b);
+    table_add(table, line);
+}
+
+static void add_numbers(Table *table, const char *channel, const char *name, double a, double b)
+{
+    char of_a[TEXT_NUMBER], of_b[TEXT_NUMBER];
+    text_short(of_a, a);
+    text_short(of_b, b);
+    add_row(table, channel, name, isfinite(a) ? of_a : "-", isfinite(b) ? of_b : "-");
+}
+
+static void add_channel(const Comparison *c, Table *table, uint16_t channel)
+{
+    ImgstatStats a, b;
+    char of_a[TEXT_NUMBER] = "-", of_b[TEXT_NUMBER] = "-", text[TEXT_NUMBER];
+    char *const name = text_display(c->a.kind.names[channel]);
+    imgstat_record_stats(c->a.record, channel, &a);
+    imgstat_record_stats(c->b.record, channel, &b);
+    text_grouped(of_a, a.count);
+    text_grouped(of_b, b.count);
+    add_row(table, name, "count", of_a, of_b);
+    add_numbers(table, "", "min", a.count > 0 ? imgstat_value_double(a.min) : (double)NAN,
+                b.count > 0 ? imgstat_value_double(b.min) : (double)NAN);
+    add_numbers(table, "", "max", a.count > 0 ? imgstat_value_double(a.max) : (double)NAN,
+                b.count > 0 ? imgstat_value_double(b.max) : (double)NAN);
+    add_numbers(table, "", "mean", a.mean, b.mean);
+    add_numbers(table, "", "stddev", a.stddev, b.stddev);
+    add_numbers(table, "", "median", a.median, b.median);
+    const Apart apart = compare_distributions(&c->a, &c->b, channel);
+    text_short(text, apart.distance);
+    add_row(table, "", "distance", "", isfinite(apart.distance) ? text : "-");
+    free(name);
+}
+
+static void put_samples(const Comparison *c)
+{
+    const SampleDifference *const d = &c->samples;
+    char different[TEXT_NUMBER], all[TEXT_NUMBER], largest[TEXT_NUMBER], mean[TEXT_NUMBER],
+        rms[TEXT_NUMBER];
+    if (!c->alike)
+        return;
+    text_grouped(all, d->samples);
+    if (d->different == 0) {
+        printf("All %s samples are equal.\n", all);
+        return;
+    }
+    text_grouped(different, d->different);
+    text_short(largest, d->largest);
+    text_short(mean, d->mean);
+    text_short(rms, d->rms);
+    printf("%s of %s samples differ, by at most %s (%s at %" PRIu32 ",%" PRIu32
+           "); mean %s, rms %s.\n",
+           different, all, largest, c->a.kind.names[d->channel], d->x, d->y, mean, rms);
+}
+
+static void print_people(const Comparison *c)
+{
+    Table *const table = table_create();
+    put_form(&c->a, stdout);
+    put_form(&c->b, stdout);
+    table_add(table, "channel\tstatistic\t\x1f"
+                     "first\t\x1fsecond");
+    for (uint16_t i = 0; i < channels_of(c); i++)
+        add_channel(c, table, i);
+    table_flush(table);
+    table_destroy(table);
+    put_samples(c);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void add_pair(json_object *object, const char *key, json_object *a, json_object *b)
+{
+    json_object *const pair = json_object_new_array();
+    line_check(pair);
+    if (json_object_array_add(pair, a) != 0 || json_object_array_add(pair, b) != 0)
+        line_check(NULL);
+    line_add(object, key, pair);
+}
+
+static json_object *new_channel(const Comparison *c, uint16_t channel)
+{
+    ImgstatStats a, b;
+    json_object *const object = json_object_new_object();
+    line_check(object);
+    imgstat_record_stats(c->a.record, channel, &a);
+    imgstat_record_stats(c->b.record, channel, &b);
+    const Apart apart = compare_distributions(&c->a, &c->b, channel);
+    line_add(object, "name", line_string(c->a.kind.names[channel]));
+    add_pair(object, "count", line_count(a.count), line_count(b.count));
+    add_pair(object, "min", line_value(a.min, a.count > 0), line_value(b.min, b.count > 0));
+    add_pair(object, "max", line_value(a.max, a.count > 0), line_value(b.max, b.count > 0));
+    add_pair(object, "mean", line_real(a.mean), line_real(b.mean));
+    add_pair(object, "stddev", line_real(a.stddev), line_real(b.stddev));
+    add_pair(object, "median", line_real(a.median), line_real(b.median));
+    line_add(object, "distance", line_real(apart.distance));
+    line_add(object, "share", line_real(apart.share));
+    return object;
+}
+
+static json_object *new_samples(const Comparison *c)
+{
+    const SampleDifference *const d = &c->samples;
+    char at[2 * TEXT_NUMBER];
+    if (!c->alike)
+        return line_raw("null");
+    json_object *const object = json_object_new_object();
+    line_check(object);
+    snprintf(at, sizeof at, "[%" PRIu32 ",%" PRIu32 "]", d->x, d->y);
+    line_add(object, "count", line_count(d->samples));
+    line_add(object, "different", line_count(d->different));
+    line_add(object, "largest", line_real(d->largest));
+    line_add(object, "at", line_raw(d->largest > 0 ? at : "null"));
+    line_add(object, "channel",
+             d->largest > 0 ? line_string(c->a.kind.names[d->channel]) : line_raw("null"));
+    line_add(object, "mean", line_real(d->mean));
+    line_add(object, "rms", line_real(d->rms));
+    return object;
+}
+
+static void print_json(const Comparison *c)
+{
+    json_object *const object = json_object_new_object(), *const channels = json_object_new_array();
+    line_check(object);
+    line_check(channels);
+    line_add(object, "first", line_string(c->a.name));
+    line_add(object, "second", line_string(c->b.name));
+    for (uint16_t i = 0; i < channels_of(c); i++)
+        if (json_object_array_add(channels, new_channel(c, i)) != 0)
+            line_check(NULL);
+    line_add(object, "channels", channels);
+    line_add(object, "samples", new_samples(c));
+    line_print(stdout, object);
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------
+ */
+
+static void release(Compared *of)
+{
+    imgstat_record_destroy(of->record);
+    imgstat_file_close(of->file);
+    free(of->name);
+}
+
+static void compare(const Options *o)
+{
+    Comparison c = {.options = o};
+    InputList inputs = {.n = 0};
+    ImgstatError error;
+    for (int k = 0; k < COMPARE_QUANTILES; k++)
+        c.quantiles[k] = 100 * (k + 0.5) / COMPARE_QUANTILES;
+    ImgstatResult result = open_both(&c, &inputs, &error);
+    if (result == IMGSTAT_OK) {
+        imgstat_record_kind(c.a.record, &c.a.kind);
+        imgstat_record_kind(c.b.record, &c.b.kind);
+        c.alike = compare_is_alike(&c.a, &c.b);
+        if (c.alike)
+            result = compare_samples(&c.a, &c.b, &c.samples, &error);
+    }
+    if (result != IMGSTAT_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        status_raise(STATUS_FAILED);
+    } else if (o->style == OUTPUT_JSON) {
+        print_json(&c);
+    } else {
+        print_people(&c);
+    }
+    release(&c.a);
+    release(&c.b);
+    inputs_release(&inputs);
+}
+
+void cmd_compare(int argc, char **argv)
+{
+    Options options;
+    const ParseResult parsed = options_parse(COMMAND_COMPARE, argc, argv, &options);
+    if (parsed == PARSE_RUN)
+        compare(&options);
+    else if (parsed == PARSE_ERROR)
+        status_raise(STATUS_USAGE);
+    options_release(&options);
+}
