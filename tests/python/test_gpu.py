@@ -283,8 +283,7 @@ def test_torch():
     with torch.cuda.graph(graph):
         doubled = t // 2
         chain(doubled, out=out)
-        with pytest.raises(ValueError, match="out="):
-            chain(doubled)
+        chain(doubled)  # into memory of torch, which keeps it for the graph
     t.copy_(torch.from_numpy(np.ascontiguousarray(x[::-1])))
     graph.replay()
     assert np.array_equal(out.cpu().numpy(), imgstat.equalize(np.ascontiguousarray(x[::-1]) // 2))

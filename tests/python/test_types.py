@@ -12,7 +12,8 @@ import pytest
 import imgstat
 
 FOLDER = Path(imgstat.__file__).parent
-MODULES = [f"imgstat.{module.name}" for module in pkgutil.iter_modules([str(FOLDER)]) if module.name != "__main__"]
+MODULES = [f"imgstat.{module.name}" for module in pkgutil.iter_modules([str(FOLDER)])
+           if module.name != "__main__" and module.name.isidentifier()]  # the CUDA device's name is none
 
 
 def run(*command, **options):

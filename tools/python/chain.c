@@ -104,7 +104,8 @@ PyDoc_STRVAR(
     "array. Of arrays on\na GPU it enqueues its work on the stream and returns: nothing "
     "waits or allocates where out is given, so that a\nCUDA graph can record the call "
     "(torch.cuda.graph) once the same call has run before; without out it is a\nValueError "
-    "then. A Chain serves one stream at a time; keep it as long as graphs that recorded "
+    "then, but of arrays of torch. A Chain serves one stream at a time; keep it as long as graphs "
+    "that recorded "
     "it.\n\n"
     "method: 'stretch', 'percentile' or 'equalize', of samples of at most 16 bits; others "
     "are an imgstat.Error.");

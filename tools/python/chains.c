@@ -175,7 +175,9 @@ void chain_give(HeldChain *chain)
     ImgstatError err;
     if (!chain)
         return;
-    if (driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
+    /* A Stats may go while a graph is recorded: the event is that of its last call then. */
+    if (!driver_records(chain->like.device_id, chain->stream) &&
+        driver_mark(chain->like.device_id, chain->stream, &chain->event, &err) != IMGSTAT_OK)
         (void)driver_wait(chain->like.device_id, chain->stream, &err);
     pthread_mutex_lock(&lock);
     chain->busy = false;
