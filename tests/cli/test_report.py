@@ -423,6 +423,8 @@ def test_browser(program, folder):
         print(f"{n} images: {page.stat().st_size} bytes, made in {made:.1f} s; opened in {got['loaded']:.0f} ms, sort "
               f"{got['sort']:.0f} ms, search {got['search']:.0f} ms, threshold {got['threshold']:.0f} ms, flag "
               f"{got['flag']:.0f} ms, {got['memory'] / 1e6:.0f} MB of script")
+    dom = browse(browser, folder, ["--blink-settings=scriptEnabled=false", "--dump-dom"], f"file://{folder}/1000.html")
+    check(dom.count("<tr data-i=") == 1000 and "data-script" not in dom.partition("<head>")[0], "a page without its script")
     for name, words in (("light", ["--blink-settings=preferredColorScheme=1"]),
                         ("dark", ["--blink-settings=preferredColorScheme=0"]),
                         ("narrow", ["--window-size=420,900"])):
