@@ -17,6 +17,7 @@ import time
 import harness
 from harness import TESTDATA, check, png, run, skip, tiff
 
+NUMPY, = harness.modules("numpy")  # which may start the script again
 WIDTH, HEIGHT = 40, 30
 QUANTILES = [2.5 + 5 * k for k in range(20)]
 
@@ -239,6 +240,36 @@ def test_records(program, folder):
     check(done.stderr != b"", "records and images")
 
 
+def test_before_and_after(program, folder):
+    """normalize --report: inputs beside outputs, whatever fails."""
+    inputs = folder / "in"
+    inputs.mkdir()
+    images, _ = plant(inputs)
+    (inputs / "broken.png").write_bytes((inputs / "a00.png").read_bytes()[:150])
+    pages = []
+    for jobs in (1, 7):
+        page, out = folder / f"{jobs}.html", folder / f"out{jobs}"
+        run(program, "normalize", "--jobs", jobs, "--report", page, inputs, "-o", out, status=1)
+        pages.append(page.read_text().replace(str(out), "OUT"))
+    check(pages[0] == pages[1], "threads")
+    check(pages[0].count("<img ") == 2 * len(images), f"{pages[0].count('<img ')} thumbnails")
+    for name, image in images.items():
+        row = re.search(f"<tr[^\n]*alt=\"Output of {name}\"[^\n]*", pages[0]).group()
+        cells = re.findall(r"<td>([^<]*)</td>", row)
+        mean = sum(image[4][0]) / len(image[4][0])
+        low, high = min(image[4][0]), max(image[4][0])
+        after = (mean - low) / (high - low) * 65535 if high > low else mean
+        check(f"alt=\"Input of {name}\"" in row and abs(float(cells[0]) - mean) < 1 and abs(float(cells[1]) - after) < 1,
+              f"{name}: {cells}")
+    done = run(program, "normalize", "--report", folder / "1.html", inputs, "-o", folder / "new", status=1)
+    check(b"exists already" in done.stderr and not any((folder / "new").glob("*")), done.stderr)
+    for words in (["-o", "-"], ["-o", folder / "x.png", "--dry-run"], ["--together", "--save-transfer", folder / "t.json"]):
+        run(program, "normalize", "--report", folder / "x.html", inputs / "a00.png", *words, status=2)
+    with (inputs / "a00.png").open("rb") as file:
+        run(program, "normalize", "--report", folder / "x.html", "-", "-o", folder / "x.png", status=2, stdin=file)
+    check(not (folder / "x.html").exists() and not (folder / "x.png").exists(), "nothing is written")
+
+
 # ---- Real files ----
 
 def read_pixels(numpy, dump, name):
@@ -279,9 +310,8 @@ def measure_pixels(numpy, words, pixels):
 
 
 def test_corpus(program, _):
-    numpy, = harness.modules("numpy")
     corpus, dump = os.environ.get("IMGSTAT_CORPUS", ""), os.environ.get("IMGSTAT_DUMP_PIXELS", "")
-    if not numpy or not os.path.isdir(corpus) or not os.path.exists(dump):
+    if not NUMPY or not os.path.isdir(corpus) or not os.path.exists(dump):
         skip("no corpus of real files, or no dump_pixels")
         return
     paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(corpus) for name in names
@@ -291,12 +321,12 @@ def test_corpus(program, _):
     compared, contents = 0, {}
     found = [line for line in lines(program, *paths, status=None) if "error" not in line]
     for line in found:
-        words, pixels = read_pixels(numpy, dump, line["file"])
+        words, pixels = read_pixels(NUMPY, dump, line["file"])
         if words is None or pixels.size == 0 or line["empty"] != 0:  # nodata and masks: test_types
             continue
         key = (pixels.shape, words[4], words[5], pixels.tobytes()) if int(words[8]) < 0 else line["hash"]
         contents.setdefault(key, []).append(line)
-        for name, want in measure_pixels(numpy, words, pixels).items():
+        for name, want in measure_pixels(NUMPY, words, pixels).items():
             check(is_near(line[name], want if want is None else float(want)), f"{line['file']}: {name} {line[name]}, expected {want}")
         compared += 1
     for group in contents.values():

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c: report: a page about a set of images, their flags as JSON, and a status for CI. */
 #include "commands.h"
-#include "plot_file.h"
 #include "status.h"
 #include "survey.h"
 
 #include <string.h>
-
-static bool write_page(Survey *survey)
-{
-    const Options *const o = survey->options;
-    PlotFile file;
-    if (strcmp(o->report, "-") == 0) {
-        survey_page(survey, stdout);
-        return true;
-    }
-    if (!plot_file_open(o->report, o->force, &file, stderr))
-        return false;
-    survey_page(survey, file.stream);
-    return plot_file_commit(&file, o->force, stderr);
-}
 
 /* For people: how many images have each flag. */
 static void print_counts(const Survey *survey)
@@ -40,7 +25,7 @@ static void report(Survey *survey)
         status_raise(STATUS_FAILED);
         return;
     }
-    if (o->report != NULL && !write_page(survey))
+    if (o->report != NULL && !survey_write(survey))
         status_raise(STATUS_FAILED);
     if (o->style == OUTPUT_JSON)
         survey_json(survey, stdout);

@@ -10,6 +10,7 @@
 #include "text.h"
 #include "transfer_groups.h"
 #include "transform_batch.h"
+#include "transform_page.h"
 #include "transform_together.h"
 
 #include <stdio.h>
@@ -160,8 +161,16 @@ static void transform(TransformRun *run, size_t inputs, const ImgstatTransfer *g
                                 .together = t->together,
                                 .progress = transform_on_done,
                                 .made = saves ? &made : NULL};
+    TransformPage *page = NULL;
+    if (run->options->report != NULL &&
+        (page = transform_page_begin(run->options, run->outputs)) == NULL) {
+        run->refused = true; /* a sentence was printed */
+        return;
+    }
     if (transform_batch_run(run, &work) == IMGSTAT_OK && saves && run->failed < inputs)
         transform_save(run, given != NULL ? given : made);
+    if (page != NULL)
+        transform_page_end(page, run->outputs);
     imgstat_transfer_destroy(made);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command_table.c: the commands. */
+/* command_table.c: the commands, and the groups of options. */
 #include "option_table.h"
 
 #include <string.h>
@@ -83,6 +83,12 @@ const CommandInfo command_table[N_COMMANDS] = {
                          INPUT_NONE,
                          {"imgstat devices", "imgstat stats --device cpu photo.tif",
                           "IMGSTAT_DEVICE=cpu imgstat photo.tif"}},
+};
+
+const char *const group_names[N_GROUPS] = {
+    [GROUP_METHOD] = "Method",         [GROUP_MAPPING] = "Mapping", [GROUP_OUTPUT] = "Output",
+    [GROUP_STATISTICS] = "Statistics", [GROUP_PLOT] = "Plot",       [GROUP_INPUT] = "Input",
+    [GROUP_RUNNING] = "Running",       [GROUP_HELP] = "Help",
 };
 
 Command command_named(const char *name)

@@ -6,12 +6,6 @@
 
 #include <stddef.h>
 
-const char *const group_names[N_GROUPS] = {
-    [GROUP_METHOD] = "Method",         [GROUP_MAPPING] = "Mapping", [GROUP_OUTPUT] = "Output",
-    [GROUP_STATISTICS] = "Statistics", [GROUP_PLOT] = "Plot",       [GROUP_INPUT] = "Input",
-    [GROUP_RUNNING] = "Running",       [GROUP_HELP] = "Help",
-};
-
 enum {
     STATS = 1 << COMMAND_STATS,
     HIST = 1 << COMMAND_HIST,
@@ -165,8 +159,7 @@ const Option option_table[] = {
      .more = "It is one file that needs no other, no network, and no script to be read."},
     {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = REPORT,
      .group = GROUP_OUTPUT,
-     .help = "Print one JSON object an image, each on its own line: its flags and measures",
-     .more = "An image that fails has the flag damaged, and the keys error and message."},
+     .help = "Print one JSON object an image, each on its own line: its flags and measures"},
     {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = COMPARE,
      .group = GROUP_OUTPUT,
      .help = "Print one JSON object"},
@@ -176,16 +169,12 @@ const Option option_table[] = {
              "clipped-low, clipped-high, clipped-low-all, clipped-high-all, few-levels, stepped, "
              "low-contrast, dark, bright, odd-form, duplicate, outlier; clipped means those that "
              "begin so. A threshold may follow, as in 'clipped>1%,constant'",
-     .more = "A threshold is that of the page and of --json as well. docs/reports.md defines the "
-             "flags."},
+     .more = "It is that of the page and of --json as well. docs/reports.md defines the flags."},
     {.name = "thumbs", .argument = "N", .type = OPTION_COUNT, .target = PLACE(thumbs),
      .given = PLACE(has_thumbs), .most = 100000, .commands = REPORT, .group = GROUP_OUTPUT,
      .rare = true,
      .help = "Show at most N thumbnails, of images with flags before others; 0: none",
      .otherwise = "1000 up to 1000 images, else 200"},
-    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = REPORT,
-     .group = GROUP_OUTPUT,
-     .help = "With -o: replace an existing file"},
     {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = STATS | MERGE, .group = GROUP_OUTPUT,
      .help = "Print a header line, then one row for each page and channel",
      .more = "A number that is not finite or not defined is null."},
@@ -195,7 +184,7 @@ const Option option_table[] = {
      .set = set_save_record, .commands = MERGE, .group = GROUP_OUTPUT,
      .help = "Save the merged records to FILE and print nothing; - is standard output",
      .otherwise = "print their statistics as 'imgstat stats' does"},
-    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = MERGE,
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = MERGE | REPORT,
      .group = GROUP_OUTPUT,
      .help = "With -o: replace an existing file"},
     {.name = "partial", .type = OPTION_FLAG, .target = PLACE(partial), .commands = MERGE,
@@ -250,6 +239,11 @@ const Option option_table[] = {
      .more = "The list goes to standard output. apply also names inputs whose headers show that "
              "the transfer does not fit them."},
 
+    {.name = "report", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(report),
+     .commands = WRITING, .group = GROUP_OUTPUT, .rare = true,
+     .help = "Write a page to FILE about the inputs and the outputs beside them",
+     .more = "docs/reports.md describes it. Inputs are measured before and outputs behind the work, "
+             "which takes more reads."},
     {.name = "out-nodata", .argument = "V", .type = OPTION_CALL, .set = set_out_nodata,
      .commands = WRITING, .group = GROUP_OUTPUT, .rare = true,
      .help = "Write V for samples that are undefined: nodata, masked, and in integers NaN; no other "

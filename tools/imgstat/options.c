@@ -301,35 +301,6 @@ static void take_scaled(TransformOptions *t)
     }
 }
 
-static bool check_outputs(const char *name, const Options *o)
-{
-    const TransformOptions *const t = &o->transform;
-    const bool measures = t->together == IMGSTAT_BY_ALL && t->save_transfer != NULL && !t->dry_run;
-    if (o->style == OUTPUT_JSON &&
-        (option_is_standard_output(t->output) || option_is_standard_output(t->save_transfer)))
-        return usage_error(name, "--json prints to standard output: -o and --save-transfer must "
-                                 "name files");
-    if (t->save_transfer != NULL && o->group.text != NULL)
-        return usage_error(name, "--together group makes a transfer for each group, and "
-                                 "--save-transfer saves one: name the files of one group");
-    if (t->only != NULL && t->together != IMGSTAT_BY_ALL)
-        return usage_error(name, "--only is for --together all and --together group");
-    if (t->output == NULL && measures)
-        return true;
-    if (t->output == NULL && t->save_transfer != NULL && !t->dry_run)
-        return usage_error(name, "-o names the output; without it, --together --save-transfer "
-                                 "measures all inputs and saves their transfer");
-    if (t->output == NULL && !t->dry_run)
-        return usage_error(name, "-o names the output: a file, a folder, or - for standard output");
-    if (t->output == NULL)
-        return usage_error(name, "--dry-run needs -o as well");
-    if (t->output[0] == '\0' || (t->save_transfer != NULL && t->save_transfer[0] == '\0'))
-        return usage_error(name, "-o and --save-transfer name files: an empty name is none");
-    if (t->skip_existing && t->write.replace)
-        return usage_error(name, "--skip-existing and --force exclude each other");
-    return true;
-}
-
 static bool check_standard_input(const char *name, bool apply, const Options *o)
 {
     const char *const other = apply ? o->transform.transfer : o->transform.reference;

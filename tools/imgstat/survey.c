@@ -92,17 +92,19 @@ static void release_found(Found *found)
     *found = (Found){0};
 }
 
-static void take_found(Run *run, Found *found)
+static void take_found(Run *run, size_t job, Found *found)
 {
     Survey *const survey = run->survey;
     bool failed = false;
+    const bool silent = survey->in_pairs; /* the transform reports */
     if (found->warnings != NULL || found->n == 0 || found->images[0].message != NULL)
         progress_clear(&run->progress);
-    if (found->warnings != NULL && !survey->options->quiet)
+    if (found->warnings != NULL && !survey->options->quiet && !silent)
         fputs(found->warnings, stderr);
     for (size_t i = 0; i < found->n; i++) {
         SurveyImage *const image = &found->images[i];
-        if (image->message != NULL)
+        image->job = job;
+        if (image->message != NULL && !silent)
             fprintf(stderr, "%s\n", image->message);
         failed = failed || image->message != NULL || image->measure[MEASURE_LOST] > 0;
         survey->images =
@@ -111,13 +113,13 @@ static void take_found(Run *run, Found *found)
     }
     survey->files++;
     survey->failed += failed;
-    if (failed)
+    if (failed && !silent)
         status_raise(STATUS_FAILED);
     found->n = 0; /* they are the survey's */
     release_found(found);
     run->reported++;
-    size_t all;
-    const bool known = inputs_count(run->inputs, &all);
+    size_t all = run->n;
+    const bool known = run->inputs == NULL || inputs_count(run->inputs, &all);
     progress_show(&run->progress, survey->files, known ? all : 0);
 }
 
@@ -128,15 +130,16 @@ static void report_problems(Run *run, size_t before)
         const Input *const input = &run->window.items[run->reported];
         Found found = {0};
         fail_image(add_image(&found), input->path, IMGSTAT_ERR_IO, input->problem);
-        take_found(run, &found);
+        take_found(run, 0, &found);
     }
 }
 
 static bool on_done(void *context, const ImgstatDone *done)
 {
     Run *const run = context;
-    report_problems(run, run->input[done->job]);
-    take_found(run, &run->found[done->job]);
+    if (run->input != NULL)
+        report_problems(run, run->input[done->job]);
+    take_found(run, done->job, &run->found[done->job]);
     return status_interrupted() == 0;
 }
 
@@ -158,7 +161,8 @@ static void begin_window(Run *run)
     }
 }
 
-static bool measure_window(Run *run)
+/* Measures the jobs. */
+static bool measure_batch(Run *run)
 {
     const Options *const o = run->survey->options;
     const ImgstatMeasure how = {.percentiles = survey_percentiles,
@@ -176,12 +180,9 @@ static bool measure_window(Run *run)
                                        .progress = on_done,
                                        .context = run};
     ImgstatError error;
-    begin_window(run);
     const ImgstatResult result = imgstat_batch_measure(&batch, run->jobs, run->n, &error);
-    if (result == IMGSTAT_OK && status_interrupted() == 0) {
-        report_problems(run, run->window.n);
+    if (result == IMGSTAT_OK && status_interrupted() == 0)
         return true;
-    }
     if (result != IMGSTAT_OK) {
         progress_clear(&run->progress);
         fprintf(stderr, "%s: %s\n", o->command, error.message);
@@ -190,34 +191,85 @@ static bool measure_window(Run *run)
     return false;
 }
 
+/* A file for thumbnails, if the page has some. */
+static bool begin_previews(Survey *survey)
+{
+    const Options *const o = survey->options;
+    if (o->report == NULL || (o->has_thumbs && o->thumbs == 0))
+        return true;
+    survey->previews = temporary_stream();
+    if (survey->previews == NULL) {
+        fprintf(stderr, "%s: a temporary file for thumbnails: %s\n", o->command, strerror(errno));
+        status_raise(STATUS_FAILED);
+    }
+    return survey->previews != NULL;
+}
+
+static void end_run(Run *run)
+{
+    progress_clear(&run->progress);
+    for (size_t i = 0; i < run->n; i++) /* jobs that nobody has reported */
+        release_found(&run->found[i]);
+    free(run->jobs);
+    free(run->input);
+    free(run->found);
+    inputs_release(&run->window);
+    inputs_close(run->inputs);
+}
+
 bool survey_measure(Survey *survey)
 {
     const Options *const o = survey->options;
     Run run = {.survey = survey};
-    if (o->report != NULL && (!o->has_thumbs || o->thumbs > 0) &&
-        (survey->previews = temporary_stream()) == NULL) {
-        fprintf(stderr, "%s: a temporary file for thumbnails: %s\n", o->command, strerror(errno));
-        status_raise(STATUS_FAILED);
+    if (!begin_previews(survey))
         return false;
-    }
     run.inputs = inputs_open(o, (InputPart){0}, true);
     run.progress = progress_begin("measured ", 2, o->quiet);
     bool good = true;
-    while (good && inputs_next(run.inputs, &run.window))
-        good = measure_window(&run);
-    progress_clear(&run.progress);
-    for (size_t i = 0; i < run.n; i++) /* jobs that nobody has reported */
-        release_found(&run.found[i]);
-    free(run.jobs);
-    free(run.input);
-    free(run.found);
-    inputs_release(&run.window);
-    inputs_close(run.inputs);
+    while (good && inputs_next(run.inputs, &run.window)) {
+        begin_window(&run);
+        good = measure_batch(&run);
+        if (good)
+            report_problems(&run, run.window.n);
+    }
+    end_run(&run);
     if (good && survey->files > 1 && survey->failed > 0)
         fprintf(stderr, "%llu measured, %llu failed\n",
                 (unsigned long long)(survey->files - survey->failed),
                 (unsigned long long)survey->failed);
     return good;
+}
+
+bool survey_measure_jobs(Survey *survey, const ImgstatJob *jobs, size_t n)
+{
+    Run run = {.survey = survey, .n = n};
+    if (!begin_previews(survey))
+        return false;
+    run.jobs = text_alloc((n + 1) * sizeof *run.jobs);
+    run.found = text_alloc((n + 1) * sizeof *run.found);
+    for (size_t i = 0; i < n; i++) {
+        run.jobs[i] =
+            (ImgstatJob){.input = jobs[i].input, .source = jobs[i].source, .pages = jobs[i].pages};
+        run.found[i] = (Found){0};
+    }
+    run.progress = progress_begin("measured ", n, survey->options->quiet);
+    const bool good = measure_batch(&run);
+    end_run(&run);
+    return good;
+}
+
+/* The images of a job are in one order in both. */
+void survey_pair(Survey *before, Survey *after)
+{
+    size_t k = 0;
+    after->before = before;
+    for (size_t i = 0; i < after->n; i++) {
+        SurveyImage *const image = &after->images[i];
+        while (k < before->n && before->images[k].job < image->job)
+            k++;
+        if (k < before->n && before->images[k].job == image->job)
+            image->before = &before->images[k++];
+    }
 }
 
 /* ---- Records ---- */

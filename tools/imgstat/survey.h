@@ -78,8 +78,10 @@ typedef struct SurveyImage {
     double measure[N_MEASURES];
     float *quantile; /* SURVEY_QUANTILES of each colour channel; owned */
     uint8_t hash[16];
-    uint32_t flags;     /* bits, 1 << place in flag_table */
-    float black, white; /* of the preview, which has gray levels of its own */
+    uint32_t flags;                   /* bits, 1 << place in flag_table */
+    size_t job;                       /* that it is of; not of images from records */
+    const struct SurveyImage *before; /* NULL, or the input that it was made from */
+    float black, white;               /* of the preview, which has gray levels of its own */
     uint16_t preview_width, preview_height;
     uint32_t preview_bytes; /* 0: there is none */
     long preview_at;        /* in Survey.previews */
@@ -92,8 +94,10 @@ typedef struct Survey {
     SurveyKind *kinds; /* in the order of their first images */
     size_t n_kinds;
     double threshold[N_FLAGS];
-    uint32_t failing; /* bits: flags that raise the exit status */
-    FILE *previews;   /* JPEGs; NULL: none are wanted */
+    uint32_t failing;      /* bits: flags that raise the exit status */
+    FILE *previews;        /* JPEGs; NULL: none are wanted */
+    bool in_pairs;         /* inputs and outputs, which have one contrast: full scale */
+    struct Survey *before; /* NULL, or of the inputs that these images were made from */
     pthread_mutex_t lock;
     uint64_t files, failed;
     size_t below; /* where in the names begins what they do not have in common: a folder */
@@ -105,6 +109,10 @@ void survey_release(Survey *survey);
 
 /* Measures all inputs. False: an interruption, or an error that was reported. */
 bool survey_measure(Survey *survey);
+/* Measures the inputs of jobs, and says nothing about those that fail. */
+bool survey_measure_jobs(Survey *survey, const ImgstatJob *jobs, size_t n);
+/* Joins images of outputs with those of the inputs of their jobs. */
+void survey_pair(Survey *before, Survey *after);
 /* Loads the records that the inputs are. */
 bool survey_load(Survey *survey);
 
@@ -127,5 +135,7 @@ extern const char *const measure_names[N_MEASURES]; /* in JSON and on the page *
 void survey_json(const Survey *survey, FILE *out);
 /* The page. */
 void survey_page(Survey *survey, FILE *out);
+/* Writes it as the file that the options name. */
+bool survey_write(Survey *survey);
 
 #endif

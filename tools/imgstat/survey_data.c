@@ -68,30 +68,34 @@ static void put_column(FILE *out, const float *values, size_t n)
     free(list);
 }
 
-/* Whether the page shows a measure, or a flag needs it. */
-static bool is_used(Measure measure)
+static void put_values(const Survey *survey, const ShownMeasure *of, bool first, float *values,
+                       FILE *out)
 {
-    bool used = false;
-    for (size_t i = 0; i < survey_shown_n; i++)
-        used = used || survey_shown[i].measure == measure;
-    for (size_t k = 0; k < N_FLAGS; k++)
-        used = used || flag_table[k].measure == measure;
-    return used;
+    for (size_t i = 0; i < survey->n; i++)
+        values[i] = (float)survey_value(&survey->images[i], of);
+    fprintf(out, "%s\n\"%s\":", first ? "" : ",", of->name);
+    put_column(out, values, survey->n);
 }
 
+/* The columns of the table, and the measures of flags that it does not show. */
 static void put_columns(const Survey *survey, FILE *out)
 {
     float *const values = text_alloc((survey->n + 1) * sizeof *values);
-    bool any = false;
+    bool done[N_MEASURES] = {false}, first = true;
     fputs("\"columns\":{", out);
-    for (Measure m = 0; m < N_MEASURES; m++) {
-        if (!is_used(m))
+    for (size_t i = 0; i < survey_shown_n; i++) {
+        if (!survey_shows(survey, &survey_shown[i]))
             continue;
-        for (size_t i = 0; i < survey->n; i++)
-            values[i] = (float)survey->images[i].measure[m];
-        fprintf(out, "%s\n\"%s\":", any ? "," : "", measure_names[m]);
-        put_column(out, values, survey->n);
-        any = true;
+        put_values(survey, &survey_shown[i], first, values, out);
+        done[survey_shown[i].measure] = true; /* those before are shown after as well */
+        first = false;
+    }
+    for (size_t k = 0; k < N_FLAGS; k++) {
+        const Measure measure = flag_table[k].measure;
+        const ShownMeasure hidden = {.measure = measure, .name = measure_names[measure]};
+        if (!done[measure])
+            put_values(survey, &hidden, first, values, out);
+        done[measure] = true;
     }
     fputs("},\n", out);
     free(values);
@@ -192,8 +196,13 @@ static void put_flags(const Survey *survey, FILE *out)
         fputc('}', out);
     }
     fputs("],\n\"shown\":[", out);
-    for (size_t i = 0; i < survey_shown_n; i++)
-        fprintf(out, "%s\"%s\"", i > 0 ? "," : "", measure_names[survey_shown[i].measure]);
+    bool any = false;
+    for (size_t i = 0; i < survey_shown_n; i++) {
+        if (!survey_shows(survey, &survey_shown[i]))
+            continue;
+        fprintf(out, "%s\"%s\"", any ? "," : "", survey_shown[i].name);
+        any = true;
+    }
     fputs("]}", out);
 }
 

@@ -249,15 +249,33 @@ static double percentile_of(const SurveyKind *kind, uint16_t channel, size_t k)
     return imgstat_record_percentile(kind->record, channel, k);
 }
 
-static bool compute_kind(SurveyKind *kind, const char *command)
+/* Of more values than a plot shows: bins over those that occur. */
+static void set_bins(const SurveyKind *kind, ImgstatMeasure *how)
+{
+    how->lo = INFINITY;
+    how->hi = -INFINITY;
+    for (uint16_t i = 0; i < survey_colours(&kind->kind); i++) {
+        ImgstatStats s;
+        imgstat_record_stats(kind->record, survey_colour(&kind->kind, i), &s);
+        if (s.count == 0)
+            continue;
+        how->lo = fmin(how->lo, imgstat_value_double(s.min));
+        how->hi = fmax(how->hi, imgstat_value_double(s.max) + !kind->is_float);
+    }
+    how->has_range = how->lo < how->hi;
+    how->bins = 256;
+}
+
+static bool compute_kind(SurveyKind *kind, const char *command, bool full_scale)
 {
     const bool narrow = imgstat_sample_bytes(kind->kind.sample) <= 2;
-    const ImgstatMeasure how = {.percentiles = survey_percentiles,
-                                .n_percentiles = N_PLACES,
-                                .median = true,
-                                .histogram = narrow,
-                                .bins = narrow && kind->kind.bits > 8 ? 1u << 8 : 0,
-                                .region = kind->kind.region};
+    ImgstatMeasure how = {.percentiles = survey_percentiles,
+                          .n_percentiles = N_PLACES,
+                          .median = true,
+                          .histogram = narrow,
+                          .region = kind->kind.region};
+    if (narrow && kind->kind.bits > 8)
+        set_bins(kind, &how);
     const uint16_t n = survey_colours(&kind->kind);
     ImgstatError error;
     if (imgstat_record_compute(kind->record, &how, &error) != IMGSTAT_OK) {
@@ -276,6 +294,10 @@ static bool compute_kind(SurveyKind *kind, const char *command)
     if (kind->is_float) {
         kind->lo = kind->black;
         kind->hi = kind->white > kind->black ? kind->white : kind->black + 1;
+    }
+    if (full_scale) { /* so that inputs and outputs can be compared */
+        kind->black = kind->lo;
+        kind->white = kind->hi;
     }
     return true;
 }
@@ -327,7 +349,7 @@ bool survey_finish(Survey *survey)
     if (survey->n > 0)
         order_kinds(survey);
     for (SurveyKind *kind = survey->kinds; kind != NULL; kind = kind->next)
-        if (!compute_kind(kind, survey->options->command))
+        if (!compute_kind(kind, survey->options->command, survey->in_pairs))
             return false;
     for (size_t i = 0; i < survey->n; i++)
         if (survey->images[i].kind != NULL)

@@ -2,6 +2,7 @@
 /* survey_page.c: fills in the page of tools/imgstat/report. */
 #include "survey_page.h"
 #include "page_text.h"
+#include "plot_file.h"
 #include "text.h"
 
 #include <math.h>
@@ -9,10 +10,41 @@
 #include <string.h>
 
 const ShownMeasure survey_shown[] = {
-    {MEASURE_MEAN, "Mean"},     {MEASURE_STDDEV, "Std dev"},  {MEASURE_MIN, "Min"},
-    {MEASURE_MEDIAN, "Median"}, {MEASURE_MAX, "Max"},         {MEASURE_CONTRAST, "Contrast %"},
-    {MEASURE_LOW, "Low end %"}, {MEASURE_HIGH, "High end %"}, {MEASURE_DISTANCE, "Distance %"}};
+    {MEASURE_MEAN, "before_mean", "Mean before", true},
+    {MEASURE_MEAN, "mean", "Mean", false},
+    {MEASURE_STDDEV, "before_stddev", "Std dev before", true},
+    {MEASURE_STDDEV, "stddev", "Std dev", false},
+    {MEASURE_MIN, "min", "Min", false},
+    {MEASURE_MEDIAN, "median", "Median", false},
+    {MEASURE_MAX, "max", "Max", false},
+    {MEASURE_CONTRAST, "before_contrast", "Contrast % before", true},
+    {MEASURE_CONTRAST, "contrast", "Contrast %", false},
+    {MEASURE_LOW, "before_low", "Low end % before", true},
+    {MEASURE_LOW, "low", "Low end %", false},
+    {MEASURE_HIGH, "before_high", "High end % before", true},
+    {MEASURE_HIGH, "high", "High end %", false},
+    {MEASURE_DISTANCE, "distance", "Distance %", false}};
 const size_t survey_shown_n = sizeof survey_shown / sizeof survey_shown[0];
+
+bool survey_shows(const Survey *survey, const ShownMeasure *shown)
+{
+    return survey->before != NULL || !shown->before;
+}
+
+double survey_value(const SurveyImage *image, const ShownMeasure *shown)
+{
+    const SurveyImage *const of = shown->before ? image->before : image;
+    return of != NULL ? of->measure[shown->measure] : (double)NAN;
+}
+
+/* Columns of numbers. */
+static size_t columns_of(const Survey *survey)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < survey_shown_n; i++)
+        n += survey_shows(survey, &survey_shown[i]);
+    return n;
+}
 
 enum { MANY_IMAGES = 1000, THUMBS_OF_MANY = 200 };
 
@@ -76,15 +108,15 @@ static void put_filter(const SurveyImage *image, FILE *out)
                 2 * offset + slope);
 }
 
-static void put_thumbnail(Survey *survey, const SurveyImage *image, FILE *out)
+static void put_thumbnail(Survey *survey, const SurveyImage *image, const char *what, FILE *out)
 {
-    if (image->preview_bytes == 0)
+    if (image == NULL || image->preview_bytes == 0)
         return;
     unsigned char *const jpeg = text_alloc(image->preview_bytes);
     if (fseek(survey->previews, image->preview_at, SEEK_SET) == 0 &&
         fread(jpeg, 1, image->preview_bytes, survey->previews) == image->preview_bytes) {
-        fprintf(out, "<img width=\"%u\" height=\"%u\" alt=\"Thumbnail of ", image->preview_width,
-                image->preview_height);
+        fprintf(out, "<img width=\"%u\" height=\"%u\" alt=\"%s of ", image->preview_width,
+                image->preview_height, what);
         page_put_text(out, image->name + survey->below);
         fputs("\" style=\"--one:", out);
         put_filter(image, out);
@@ -99,15 +131,15 @@ static void put_thumbnail(Survey *survey, const SurveyImage *image, FILE *out)
 
 static void put_headings(Survey *survey, FILE *out)
 {
-    (void)survey;
     fputs("<th scope=\"col\">Image</th><th scope=\"col\" class=\"text\" "
           "data-column=\"name\">Name</th>"
           "<th scope=\"col\" class=\"text\" data-column=\"flags\">Flags</th>"
           "<th scope=\"col\" class=\"text\">Size</th><th scope=\"col\" class=\"text\">Type</th>",
           out);
     for (size_t i = 0; i < survey_shown_n; i++)
-        fprintf(out, "<th scope=\"col\" data-column=\"%s\">%s</th>",
-                measure_names[survey_shown[i].measure], survey_shown[i].heading);
+        if (survey_shows(survey, &survey_shown[i]))
+            fprintf(out, "<th scope=\"col\" data-column=\"%s\">%s</th>", survey_shown[i].name,
+                    survey_shown[i].heading);
 }
 
 static void put_flag_names(const SurveyImage *image, FILE *out)
@@ -125,15 +157,17 @@ static void put_image(Survey *survey, size_t i, bool thumbnail, FILE *out)
 {
     const SurveyImage *const image = &survey->images[i];
     fprintf(out, "<tr data-i=\"%zu\"><td>", i);
+    if (thumbnail && survey->before != NULL)
+        put_thumbnail(survey->before, image->before, "Input", out);
     if (thumbnail)
-        put_thumbnail(survey, image, out);
+        put_thumbnail(survey, image, survey->before != NULL ? "Output" : "Thumbnail", out);
     fputs("</td><th scope=\"row\">", out);
     page_put_text(out, image->name + survey->below);
     fputs("</th><td class=\"text flag\">", out);
     put_flag_names(image, out);
     fputs("</td>", out);
     if (image->kind == NULL) {
-        fprintf(out, "<td class=\"message\" colspan=\"%zu\">", survey_shown_n + 2);
+        fprintf(out, "<td class=\"message\" colspan=\"%zu\">", columns_of(survey) + 2);
         page_put_text(out, image->message);
         fputs("</td>", out);
     } else {
@@ -143,8 +177,10 @@ static void put_image(Survey *survey, size_t i, bool thumbnail, FILE *out)
         survey_put_type(image, out);
         fputs("</td>", out);
         for (size_t k = 0; k < survey_shown_n; k++) {
+            if (!survey_shows(survey, &survey_shown[k]))
+                continue;
             fputs("<td>", out);
-            page_put_number(out, image->measure[survey_shown[k].measure]);
+            page_put_number(out, survey_value(image, &survey_shown[k]));
             fputs("</td>", out);
         }
     }
@@ -201,6 +237,13 @@ static void put_kinds(Survey *survey, FILE *out)
     fputs("<p><label><input type=\"checkbox\" id=\"log\"> Histograms: logarithms of the "
           "counts</label></p>\n",
           out);
+    if (survey->before != NULL)
+        fputs("<p>Before, the inputs:</p>\n", out);
+    for (const SurveyKind *kind = survey->before != NULL ? survey->before->kinds : NULL;
+         kind != NULL; kind = kind->next)
+        survey_put_kind(kind, out);
+    if (survey->before != NULL)
+        fputs("<p>After, the outputs:</p>\n", out);
     for (const SurveyKind *kind = survey->kinds; kind != NULL; kind = kind->next)
         survey_put_kind(kind, out);
 }
@@ -273,4 +316,19 @@ void survey_page(Survey *survey, FILE *out)
         }
     }
     fputs(from, out);
+}
+
+bool survey_write(Survey *survey)
+{
+    const Options *const o = survey->options;
+    const bool replace = o->force || o->transform.write.replace;
+    PlotFile file;
+    if (strcmp(o->report, "-") == 0) {
+        survey_page(survey, stdout);
+        return true;
+    }
+    if (!plot_file_open(o->report, replace, &file, stderr))
+        return false;
+    survey_page(survey, file.stream);
+    return plot_file_commit(&file, replace, stderr);
 }

@@ -8,11 +8,16 @@
 /* Columns of numbers in the table of images. */
 typedef struct ShownMeasure {
     Measure measure;
+    const char *name; /* in the data of the script */
     const char *heading;
+    bool before; /* of what the image was made from, where that is known */
 } ShownMeasure;
 
 extern const ShownMeasure survey_shown[];
 extern const size_t survey_shown_n;
+/* Whether the page has a column; what an image has there. */
+bool survey_shows(const Survey *survey, const ShownMeasure *shown);
+double survey_value(const SurveyImage *image, const ShownMeasure *shown);
 
 /* By kind, size and format; both were measured. */
 int survey_compare_forms(const SurveyImage *a, const SurveyImage *b);

@@ -22,7 +22,7 @@
   for (const line of data.names.split("\n")) names.push((last = last.slice(0, line.charCodeAt(0) - 48) + line.slice(1)));
 
   const thumbs = new Map();
-  for (const row of body.rows) if (row.querySelector("img")) thumbs.set(Number(row.dataset.i), row.querySelector("img"));
+  for (const row of body.rows) if (row.querySelector("img")) thumbs.set(Number(row.dataset.i), [...row.querySelectorAll("img")]);
 
   const passes = {
     ">": (value, threshold) => value > threshold,
@@ -75,7 +75,7 @@
   const rowOf = (i) => {
     const row = document.createElement("tr");
     const picture = cell(row, "td", "");
-    if (thumbs.has(i)) picture.append(thumbs.get(i));
+    if (thumbs.has(i)) picture.append(...thumbs.get(i));
     cell(row, "th", names[i]).scope = "row";
     cell(row, "td", data.flags.filter((_, k) => flags[i] >> k & 1).map((flag) => flag.name).join(", "), "text flag");
     if (i in data.messages) {

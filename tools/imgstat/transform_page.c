@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_page.c: surveys inputs and outputs, in pairs. */
+#include "transform_page.h"
+#include "status.h"
+#include "survey.h"
+#include "text.h"
+
+#include <stdlib.h>
+
+struct TransformPage {
+    Survey before, after;
+};
+
+static void destroy(TransformPage *page)
+{
+    survey_release(&page->before);
+    survey_release(&page->after);
+    free(page);
+}
+
+TransformPage *transform_page_begin(const Options *o, const Outputs *outputs)
+{
+    if (!o->transform.write.replace && input_is_file(o->report)) {
+        char *const name = text_display(o->report);
+        fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
+        free(name);
+        status_raise(STATUS_FAILED);
+        return NULL;
+    }
+    for (size_t i = 0; i < outputs->n; i++)
+        if (!input_is_readable_again(&outputs->jobs[i])) {
+            fprintf(stderr, "%s: --report reads inputs twice, which pipes cannot be\n", o->command);
+            status_raise(STATUS_USAGE);
+            return NULL;
+        }
+    TransformPage *const page = text_alloc(sizeof *page);
+    (void)survey_begin(o, &page->before); /* there is no --fail-on that could be wrong */
+    (void)survey_begin(o, &page->after);
+    page->before.in_pairs = page->after.in_pairs = true;
+    if (survey_measure_jobs(&page->before, outputs->jobs, outputs->n))
+        return page;
+    destroy(page);
+    return NULL;
+}
+
+/* Measures the outputs that exist. */
+static bool measure_outputs(TransformPage *page, const Outputs *outputs)
+{
+    ImgstatJob *const jobs = text_alloc((outputs->n + 1) * sizeof *jobs);
+    size_t *const place = text_alloc((outputs->n + 1) * sizeof *place), n = 0;
+    for (size_t i = 0; i < outputs->n; i++)
+        if (input_is_file(outputs->jobs[i].output)) {
+            place[n] = i;
+            jobs[n++] = (ImgstatJob){.input = outputs->jobs[i].output};
+        }
+    const bool good = survey_measure_jobs(&page->after, jobs, n);
+    for (size_t i = 0; i < page->after.n; i++)
+        page->after.images[i].job = place[page->after.images[i].job];
+    free(place);
+    free(jobs);
+    return good;
+}
+
+void transform_page_end(TransformPage *page, const Outputs *outputs)
+{
+    bool good = measure_outputs(page, outputs);
+    survey_pair(&page->before, &page->after);
+    good = good && survey_finish(&page->before) && survey_finish(&page->after) &&
+           survey_write(&page->after);
+    if (!good)
+        status_raise(STATUS_FAILED);
+    destroy(page);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_page.h: a page about inputs and what normalize, equalize and apply made of them. */
+#ifndef IMGSTAT_TOOLS_TRANSFORM_PAGE_H
+#define IMGSTAT_TOOLS_TRANSFORM_PAGE_H
+
+#include "outputs.h"
+
+typedef struct TransformPage TransformPage;
+
+/* Measures the inputs, before any of them may be replaced. NULL after a sentence and a raised
+ * status. */
+TransformPage *transform_page_begin(const Options *options, const Outputs *outputs);
+/* Measures the outputs that exist, writes the page that --report names, and ends it. */
+void transform_page_end(TransformPage *page, const Outputs *outputs);
+
+#endif
