@@ -9,21 +9,7 @@
 void page_put_text(FILE *out, const char *bytes)
 {
     char *const text = text_display(bytes);
-    for (const char *s = text; *s != '\0'; s++) {
-        switch (*s) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*s, out);
-        }
-    }
+    text_put_markup(out, text);
     free(text);
 }
 

@@ -2,6 +2,7 @@
 /* plot_svg.c: a canvas that writes what is drawn as elements of SVG. */
 #include "plot_svg.h"
 #include "plot_draw.h"
+#include "text.h"
 
 typedef struct SvgCanvas {
     PlotCanvas base;
@@ -24,28 +25,6 @@ static void svg_path(PlotCanvas *canvas, PlotStyle style, const char *colour,
     fputs("\"/>\n", out);
 }
 
-static void put_escaped(FILE *out, const char *text)
-{
-    for (const char *s = text; *s != '\0'; s++) {
-        switch (*s) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*s, out);
-        }
-    }
-}
-
 static void svg_text(PlotCanvas *canvas, double x, double y, PlotAnchor anchor, int size,
                      bool turned, const char *text)
 {
@@ -61,7 +40,7 @@ static void svg_text(PlotCanvas *canvas, double x, double y, PlotAnchor anchor, 
     if (size != PLOT_TEXT)
         fprintf(out, " font-size=\"%d\"", size);
     fputc('>', out);
-    put_escaped(out, text);
+    text_put_markup(out, text);
     fputs("</text>\n", out);
 }
 

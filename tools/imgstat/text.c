@@ -228,3 +228,25 @@ void text_grouped(char out[TEXT_NUMBER], uint64_t n)
     }
     out[end] = '\0';
 }
+
+void text_put_markup(FILE *out, const char *text)
+{
+    for (const char *s = text; *s != '\0'; s++) {
+        switch (*s) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*s, out);
+        }
+    }
+}

@@ -5,6 +5,8 @@
 
 #include "imgstat.h"
 
+#include <stdio.h>
+
 /* Long enough for any number that the functions below write. */
 enum { TEXT_NUMBER = 48 };
 
@@ -24,6 +26,8 @@ char *text_copy(const char *text);
 char *text_utf8(const char *bytes);
 /* For a terminal: as text_utf8, and control characters become '?'. Freed by the caller. */
 char *text_display(const char *bytes);
+/* Writes a text as that of an element of HTML or SVG, or of an attribute in double quotes. */
+void text_put_markup(FILE *out, const char *text);
 /* The cause in "name: cause", a sentence of the library about a file of that name (as text_display
  * gives it); the library may have left out the middle of a long name. */
 const char *text_cause(const char *sentence, const char *name);
