@@ -5,6 +5,7 @@
 
 #include "base/image.h"
 #include "cpu/loops.h"
+#include "record/record.h"
 
 /* Least samples of an image that is counted by pairs: emptying the tables then takes little time.
  */
@@ -18,18 +19,21 @@ enum {
 /* Which counters a partial record has. */
 typedef enum CpuCounting {
     COUNT_NOTHING, /* no bins */
+    COUNT_EXTREMA, /* every sample as an extreme one: RECORD_EXTREMA */
     COUNT_BYTES,   /* by raw byte: cpu_byte_counters */
     COUNT_PAIRS,   /* by raw byte and by pairs of them: cpu_byte_counters */
     COUNT_WORDS,   /* by raw word: cpu_word_counters */
     COUNT_LEADING  /* by the leading 16 bits of the key: cpu_word_counters */
 } CpuCounting;
 
-/* Returns how an image is counted. bins: whether its record has bins. */
-static inline CpuCounting cpu_counting(const ImagePro *image, bool bins)
+/* Returns how an image is counted for a record of these parts. */
+static inline CpuCounting cpu_counting(const ImagePro *image, unsigned parts)
 {
     const uint64_t samples = (uint64_t)image->width * image->height * image->channels;
-    if (!bins)
+    if (!record_parts_bins(image->sample, parts))
         return COUNT_NOTHING;
+    if ((parts & RECORD_EXTREMA) && !sample_is_float(image->sample) && !image->has_nodata)
+        return COUNT_EXTREMA; /* all unmasked samples are valid */
     if (!sample_is_narrow(image->sample))
         return COUNT_LEADING;
     if (sample_bits(image->sample) == 16)
@@ -44,6 +48,7 @@ static inline size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     const size_t channels = image->channels;
     switch (counting) {
     case COUNT_NOTHING:
+    case COUNT_EXTREMA:
         return 0;
     case COUNT_BYTES:
         return channels * BYTE_COUNTERS;

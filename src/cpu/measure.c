@@ -140,7 +140,7 @@ static uint64_t *record_bins(const DeviceRecord *record)
 
 static CpuCounting counting_of(const Plan *plan, size_t i)
 {
-    return cpu_counting(&plan->images[i], record_bins(&plan->records[i]) != NULL);
+    return cpu_counting(&plan->images[i], plan->records[i].parts);
 }
 
 static bool is_direct(const Plan *plan, size_t i)
@@ -239,6 +239,15 @@ static void flush_words(const LoopWords *counters, unsigned channels, unsigned t
     }
 }
 
+/* Counts all samples of a tally as extreme ones: COUNT_EXTREMA. */
+static void count_extrema(const Tally *tally, uint64_t *bins)
+{
+    if (tally->n == 0)
+        return;
+    bins[tally->min_key]++;
+    bins[tally->max_key] += tally->n - 1;
+}
+
 /* Merges the partial record of a thread into the record it belongs to. */
 static void flush(const Plan *plan, CpuThread *thread)
 {
@@ -260,7 +269,7 @@ static void flush(const Plan *plan, CpuThread *thread)
     if (in_bytes) {
         const LoopBytes bytes = cpu_byte_counters(counts, record->channels, counting);
         flush_bytes(&bytes, record->channels, thread->choice.tables);
-    } else if (bins) {
+    } else if (counting == COUNT_WORDS || counting == COUNT_LEADING) {
         const LoopWords words = cpu_word_counters(counts, record->channels);
         flush_words(&words, record->channels, thread->choice.tables);
         low = words.low;
@@ -268,7 +277,9 @@ static void flush(const Plan *plan, CpuThread *thread)
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_merge(&tally[c], &thread->tally[c]);
-    for (uint16_t c = 0; bins && c < record->channels; c++)
+    for (uint16_t c = 0; counting == COUNT_EXTREMA && c < record->channels; c++)
+        count_extrema(&thread->tally[c], bins + (size_t)c * n);
+    for (uint16_t c = 0; bins && counting != COUNT_EXTREMA && c < record->channels; c++)
         flush_counts(counts + c * stride,
                      low ? low + c * (size_t)COUNTERS8_TABLES * COUNTERS8_STRIDE : NULL, n,
                      record->sample, bins + (size_t)c * n);

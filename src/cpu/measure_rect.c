@@ -201,6 +201,7 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
     LoopWords words = to->words;
     switch (to->counting) {
     case COUNT_NOTHING:
+    case COUNT_EXTREMA:
         return;
     case COUNT_BYTES:
     case COUNT_PAIRS:

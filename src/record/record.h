@@ -33,8 +33,10 @@ typedef struct Central {
 
 /* Parts of a record that a measurement fills, besides tallies. */
 enum {
-    RECORD_BINS = 1 /* wide types: counts by the leading 16 bits of the key, valid samples only.
-                     * Narrow types have their bins (all unmasked samples, by whole key) always. */
+    RECORD_BINS = 1,   /* wide types: counts by the leading 16 bits of the key, valid samples only.
+                        * Narrow types have their bins (all unmasked samples, by whole key) always. */
+    RECORD_EXTREMA = 2 /* only the number and the extrema of valid samples are wanted: a device may
+                        * leave out sums, and count other samples in the bins of these */
 };
 
 /* Where a device keeps the record of one image: a tally for each channel, then, if it has bins,

@@ -83,6 +83,8 @@ TransferShape shape_of_input(const ImgstatMethod *method, const ImagePro *image,
 
 static unsigned parts_of(const ImgstatMethod *method, ImgstatSample sample)
 {
+    if (method->transform == IMGSTAT_STRETCH)
+        return RECORD_EXTREMA;
     return transfer_input_reads_again(method, sample) ? RECORD_BINS : 0;
 }
 
