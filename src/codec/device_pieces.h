@@ -81,7 +81,7 @@ static inline size_t deflate_pieces_scratch(size_t n, uint64_t n_blocks)
 }
 
 /* A call of DeviceOps.encode_async. It filters images, cuts their rows into pieces, and compresses
- * each piece by runs. It also says of each piece whether matches would pay. */
+ * each piece by runs. It also finds for which pieces matches would pay. */
 typedef struct DeviceEncode {
     const void
         *lists; /* in host_alloc's memory: n_images FilterImage, and DeflatePiece from byte */

@@ -38,8 +38,8 @@ enum { MARK_BITS = 13 }; /* PART_BYTES have 2^MARK_BITS bits */
 /* A place from which on a part can be written by itself, noted where its bit is among PART_BYTES
  * bytes: the bit among those in bits 0 to 12, the number of the part in bits 13 to 31, its bytes of
  * output before the place in bits 32 to 62, and whether the place lies inside the first block of
- * the part: else a block begins there. What overlaps may replace a mark, so the number tells whose
- * it is, and a mark that is lost is not missed. */
+ * the part: else a block begins there. A part that overlaps may replace a mark. So a mark has the
+ * number of its part, and one that is lost is not needed. */
 typedef uint64_t PartMark;
 
 /* A stream; places are addresses in the device's memory. */
