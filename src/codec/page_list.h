@@ -10,6 +10,7 @@
 
 typedef struct PageEntry {
     uint64_t at;    /* where the codec finds it */
+    uint64_t field_bytes; /* of the fields of its header, outside of it */
     uint32_t plane; /* number of the plane there, of those stored one behind the other */
     ImgstatRole role;
     uint32_t owner, mask, parent, number; /* as in ImgstatPage */
