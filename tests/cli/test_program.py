@@ -119,20 +119,6 @@ def test_completion(program):
     check(run(program, "--completion", "csh").returncode == 2, "another shell is wrong usage")
 
 
-def test_readme(program):
-    """What the README shows is what the program prints; blanks at the ends of lines aside."""
-    shown = re.search(r"```\n(\$ imgstat .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S).group(1)
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "imgstat").symlink_to(program)
-        with_program = {**environment(), "PATH": f"{folder}:{os.environ['PATH']}"}
-        for part in re.split(r"^\$ ", shown, flags=re.M)[1:]:
-            command, text = part.split("\n", 1)
-            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], cwd=TESTDATA, env=with_program, check=False,
-                                  capture_output=True, timeout=LIMIT)
-            lines = [[line.rstrip() for line in some.strip().splitlines()] for some in (done.stdout.decode(), text)]
-            check(lines[0] == lines[1], f"README: {command} prints {lines[0]}")
-
-
 def test_version(program):
     text = run(program, "--version").stdout.decode()
     for word in ("imgstat ", "cpu", "libpng", "libtiff"):
