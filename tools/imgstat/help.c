@@ -60,8 +60,8 @@ static void put_option(FILE *out, const Option *option)
 static bool put_group(FILE *out, unsigned command, OptionGroup group, bool all)
 {
     bool any = false;
-    for (size_t i = 0; i < option_table_n; i++) {
-        const Option *const option = &option_table[i];
+    const Option *option;
+    for (size_t i = 0; (option = option_at(i)) != NULL; i++) {
         if (option->group != group || (option->commands >> command & 1) == 0 ||
             (option->rare && !all))
             continue;

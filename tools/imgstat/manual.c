@@ -52,9 +52,10 @@ static size_t put_commands(FILE *out, const Option *option)
 {
     unsigned all = 0;
     size_t column = 0;
-    for (size_t i = 0; i < option_table_n; i++)
-        if (option_table[i].group == option->group)
-            all |= option_table[i].commands;
+    const Option *other;
+    for (size_t i = 0; (other = option_at(i)) != NULL; i++)
+        if (other->group == option->group)
+            all |= other->commands;
     if (option->commands == all || option->group == GROUP_HELP)
         return 0;
     for (int i = 0; i < N_COMMANDS; i++)
@@ -96,8 +97,9 @@ void help_manual(FILE *out)
 {
     for (int group = 0; group < N_GROUPS; group++) {
         fprintf(out, ".SS %s\n", group_names[group]);
-        for (size_t i = 0; i < option_table_n; i++)
-            if (option_table[i].group == (OptionGroup)group)
-                put_option(out, &option_table[i]);
+        const Option *option;
+        for (size_t i = 0; (option = option_at(i)) != NULL; i++)
+            if (option->group == (OptionGroup)group)
+                put_option(out, option);
     }
 }

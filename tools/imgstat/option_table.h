@@ -69,8 +69,8 @@ typedef struct Option {
     const char *more;      /* sentences that only the manual has; NULL: none */
 } Option;
 
-extern const Option option_table[];
-extern const size_t option_table_n;
+/* The option in place i, counted from 0; NULL: there are no more. */
+const Option *option_at(size_t i);
 
 /* All commands, and the program without one. */
 enum { COMMAND_ANY = (1 << N_COMMANDS) | ((1 << N_COMMANDS) - 1), COMMAND_MAIN = 1 << N_COMMANDS };
