@@ -152,7 +152,7 @@ static const Option rows[] = {
      .commands = RUNNING, .group = GROUP_RUNNING,
      .help = "Report the device and each input's time on stderr"},
     {.name = "color", .argument = "WHEN", .type = OPTION_CHOICE, .target = PLACE(colour),
-     .words = "auto always never", .least = COLOUR_AUTO, .commands = LIMITED | MERGE | DEVICES,
+     .words = "auto always never", .least = COLOUR_AUTO, .commands = LIMITED | MERGE,
      .group = GROUP_RUNNING, .rare = true,
      .help = "Use colours for people: auto, always or never",
      .otherwise = "auto: on a terminal, unless $NO_COLOR is set or $TERM is dumb",
