@@ -70,6 +70,9 @@ case $man in
 'IMGSTAT 1 "20'[0-9][0-9]-[0-9][0-9]-[0-9][0-9]'" "imgstat '[0-9]*) pass "licence, documents, a dated man page" ;;
 *) fail "the man page starts with '$man'" ;;
 esac
+for command in $("$prefix/bin/imgstat" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    grep -q '^\.SH OPTIONS' "$prefix/share/man/man1/imgstat-$command.1" || fail "imgstat-$command.1 is not installed"
+done
 
 # ---- Hardened -----------------------------------------------------------------------------------
 
@@ -96,6 +99,7 @@ pass "hardened: PIE, RELRO, bindings, stack, calls of libc, jumps"
 # Without symbols, as packages are: the static library is the copy that only --component development holds.
 cmake --install "$build" --prefix "$work/strip" --strip >/dev/null
 rm "$(find "$work/strip" -name libimgstat.a)"
+rm -r "$work/strip/share/doc" # pictures
 kib=$(du -sk "$work/strip" | awk '{ print $1 }')
 most=4096
 [ -z "$(find "$work/strip" -name 'libimgstat-cuda.so')" ] || most=20480
