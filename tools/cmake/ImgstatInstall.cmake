@@ -2,8 +2,8 @@
 # What `cmake --install` puts where. --component: runtime, cuda, mpi, development or docs alone; --strip: without symbols.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS imgstat_shared EXPORT imgstatTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
-install(TARGETS imgstat_static EXPORT imgstatTargets ARCHIVE COMPONENT development)
+install(TARGETS ${libraries} EXPORT imgstatTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+                                                   ARCHIVE COMPONENT development)
 install(TARGETS imgstat RUNTIME COMPONENT runtime)
 if(TARGET imgstat-mpi)
   install(TARGETS imgstat-mpi RUNTIME COMPONENT mpi)
