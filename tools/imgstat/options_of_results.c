@@ -117,6 +117,13 @@ static const Option rows[] = {
              "samples begin at 1. Floats have NaN in place of 0."},
 
     /* ---- Statistics ---- */
+    {.name = "fields", .argument = "LIST", .type = OPTION_CALL, .set = set_fields,
+     .commands = STATS | MERGE, .group = GROUP_STATISTICS,
+     .help = "Print these fields only, named as the columns of --csv, in this order: "
+             "file,channel,mean",
+     .more = "It holds for tables, --csv and --json, whose keys stay in their own order. Warnings are "
+             "on standard error alone then. percentiles stands for all of --percentiles. Without a "
+             "field of channels a row is about an image. What is not printed is not measured."},
     {.name = "percentiles", .argument = "LIST", .type = OPTION_CALL, .set = value_percentiles,
      .commands = STATS | MERGE, .group = GROUP_STATISTICS,
      .help = "Add percentiles: numbers from 0 to 100, separated by commas, such as 1,50,99.5"},
