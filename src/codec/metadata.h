@@ -54,7 +54,7 @@ enum { METADATA_BYTES = 8 << 20 };
 /* Items in the order of the file, no two of the same kind and keyword. */
 typedef struct Metadata {
     MetadataItem item[METADATA_TEXT + TEXT_KINDS];
-    size_t n, bytes; /* bytes: of all of them */
+    size_t n, bytes;    /* bytes: of all of them */
     bool premultiplied; /* colours are multiplied by alpha */
 } Metadata;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tile_check.c: whether a TIFF file holds the strips and tiles of a page, and whether headers inside
- * them agree with it. */
+/* tile_check.c: whether a TIFF file holds the strips and tiles of a page, and whether headers
+ * inside them agree with it. */
 #include "base/byteswap.h"
 #include "tiff/decoder.h"
 
@@ -71,8 +71,8 @@ static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatEr
                       tiff_tile_name(td, index, text), td->layout.tile_width, width);
 }
 
-/* Checks the header of JBIG data, by which libjbig allocates; where it cannot, it calls abort(). Its
- * bits are in the other order for libtiff where those of other data are not. */
+/* Checks the header of JBIG data, by which libjbig allocates; where it cannot, it calls abort().
+ * Its bits are in the other order for libtiff where those of other data are not. */
 static ImgstatResult check_jbig(const TiffDecoder *td, uint32_t index, ImgstatError *err)
 {
     enum { PLANES = 2, WIDTH = 4, HEIGHT = 8, HEAD = 20 };
@@ -86,8 +86,8 @@ static ImgstatResult check_jbig(const TiffDecoder *td, uint32_t index, ImgstatEr
         TIFFReverseBits(head, sizeof head);
     const uint64_t width = load_number(head + WIDTH, 4, true),
                    height = load_number(head + HEIGHT, 4, true);
-    if (got < sizeof head || (head[PLANES] == 1 && width == layout->tile_width &&
-                              height > 0 && height <= layout->tile_height))
+    if (got < sizeof head || (head[PLANES] == 1 && width == layout->tile_width && height > 0 &&
+                              height <= layout->tile_height))
         return IMGSTAT_OK; /* libjbig refuses data without a header */
     return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
                       "%s has %u x %u pixels, but its JBIG data have %llu x %llu in %u planes",

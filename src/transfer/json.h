@@ -6,8 +6,8 @@
 #include "transfer/transfer.h"
 
 enum {
-    TRANSFER_VERSION = 1,          /* of the schema */
-    TRANSFER_SET_VERSION = 2,      /* of a set */
+    TRANSFER_VERSION = 1,           /* of the schema */
+    TRANSFER_SET_VERSION = 2,       /* of a set */
     TRANSFER_MAX_BYTES = 256 << 20, /* of the text: 65,536 levels of some hundred channels */
     TRANSFER_MEMORY = 1 << 30       /* that reading it may take where nothing else is said */
 };

@@ -18,8 +18,8 @@ static Transfer *reload(const Transfer *transfer)
     char *const text = transfer_to_json(transfer, &err);
     cr_assert_not_null(text);
     Transfer *again;
-    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", 0, &again, &err), IMGSTAT_OK, "%s",
-                 err.message);
+    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", 0, &again, &err), IMGSTAT_OK,
+                 "%s", err.message);
     char *const text_again = transfer_to_json(again, &err);
     cr_assert_str_eq(text, text_again);
     free(text);
@@ -215,8 +215,8 @@ Test(transfer_json, wrong_texts_are_refused)
         char text[1024];
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, changes[i].to,
                  at + strlen(changes[i].from));
-        cr_expect_neq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err), IMGSTAT_OK,
-                      "accepted: %s", text);
+        cr_expect_neq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err),
+                      IMGSTAT_OK, "accepted: %s", text);
         cr_expect_null(transfer);
         cr_expect_eq(strncmp(err.message, "t.json: ", 8), 0, "%s", err.message);
     }
@@ -394,7 +394,8 @@ static ImgstatResult read_linear_map(const char *sample, int bits, const char *m
              "\"from\":{\"sample\":\"%s\",\"bits\":%d},\"to\":{\"sample\":\"%s\",\"bits\":%d,"
              "\"range\":[0,9]},\"maps\":[%s]}",
              sample, bits, sample, bits, map);
-    const ImgstatResult result = transfer_from_json(text, strlen(text), "t.json", 0, &transfer, err);
+    const ImgstatResult result =
+        transfer_from_json(text, strlen(text), "t.json", 0, &transfer, err);
     transfer_destroy(transfer);
     return result;
 }
