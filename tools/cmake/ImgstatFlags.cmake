@@ -9,7 +9,7 @@ if(IMGSTAT_FUZZ)
 endif()
 if(IMGSTAT_SANITIZE)
   target_compile_options(imgstat_sanitize INTERFACE
-    $<$<COMPILE_LANGUAGE:C>:-fsanitize=${IMGSTAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+    $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${IMGSTAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   # Not position-independent: starting one would relocate what the sanitizer knows of each line, and tests start many.
   target_link_options(imgstat_sanitize INTERFACE -fsanitize=${IMGSTAT_SANITIZE}
                                                  $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
@@ -21,11 +21,12 @@ target_link_libraries(imgstat_flags INTERFACE imgstat_sanitize)
 # No contraction of a * b + c: results must be the same bits on every compiler and device.
 target_compile_options(imgstat_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wshadow -Wno-unknown-pragmas>
   $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -Xcompiler=-ffp-contract=off -Xcompiler=-Wall,-Wshadow,-Wunused-parameter>
   "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror cross-execution-space-call>")
 if(IMGSTAT_WERROR)
   target_compile_options(imgstat_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:C>:-Werror>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Werror>")
 endif()
 if(IMGSTAT_SYNC_LAUNCHES)
