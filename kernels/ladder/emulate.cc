@@ -2,6 +2,7 @@
 /* emulate.cc: blocks one after the other, their threads as fibres (ucontext). */
 #include "ladder/emulate.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -138,7 +139,7 @@ void run_block(Block *b, unsigned block)
     b->all = {block, 0, 0, NULL};
     for (unsigned w = 0; w < block / WARP; w++)
         b->warp[w] = {WARP, 0, 0, NULL};
-    memset(b->shared.data(), POISONED, b->shared.size());
+    std::fill(b->shared.begin(), b->shared.end(), (char)POISONED);
     for (unsigned t = 0; t < block; t++) {
         getcontext(&b->fibre[t]);
         b->fibre[t].uc_stack.ss_sp = b->stacks.get() + (size_t)t * STACK;

@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(BLOCK)
 template <typename Work> static cudaError_t time_median(Work work, double *ms)
 {
     cudaEvent_t begin, end;
-    float times[RUNS], all = 0;
+    float times[RUNS] = {0}, all = 0;
     int runs = 0;
     cudaError_t status = cudaEventCreate(&begin);
     if (status == cudaSuccess)
