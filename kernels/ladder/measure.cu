@@ -2,41 +2,14 @@
 /* measure.cu: times and rates on a GPU. */
 #ifdef __CUDACC__
 #include "ladder/measure.h"
+#include "ladder/read_all.cuh"
 
 #include <algorithm>
 #include <stdio.h>
 
-enum { RUNS = 15, ENOUGH_MS = 500, BLOCK = 512, UNROLL = 8 };
+enum { RUNS = 15, ENOUGH_MS = 500 };
 static const size_t CEILING_BYTES = (size_t)1 << 30;
 static double read_ceiling, copy_ceiling; /* GB/s */
-
-/*
- * read_all: reads and keeps almost nothing; what a reduction can reach at best.
- *
- *   Idea      16-byte loads, UNROLL in flight a thread, a grid that fills the machine; the words
- *             are combined by exclusive or, so that no load can be left out.
- *   Memory    reads n vectors once.
- *   Launch    <<<multiprocessors * resident blocks, BLOCK>>>.
- *   Result    nothing of interest.
- */
-static __global__ void __launch_bounds__(BLOCK)
-    read_all(const uint4 *__restrict__ in, size_t n, unsigned *out)
-{
-    const size_t threads = (size_t)gridDim.x * BLOCK;
-    unsigned all = 0;
-    size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
-    for (; i + (UNROLL - 1) * threads < n; i += UNROLL * threads) {
-        uint4 v[UNROLL];
-#pragma unroll
-        for (int k = 0; k < UNROLL; k++)
-            v[k] = __ldg(&in[i + k * threads]);
-#pragma unroll
-        for (int k = 0; k < UNROLL; k++)
-            all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-    }
-    if (all == 0x600DF00D) /* as good as never */
-        *out = all;
-}
 
 /* The median in milliseconds of RUNS runs, or of as many as take ENOUGH_MS. */
 template <typename Work> static cudaError_t time_median(Work work, double *ms)
@@ -73,10 +46,10 @@ static cudaError_t measure_ceilings(void)
         status = cudaMalloc((void **)&out, CEILING_BYTES);
     if (status == cudaSuccess)
         status = cudaMemset(in, 1, CEILING_BYTES);
-    const size_t grid = ladder_grid(read_all, BLOCK, 0, CEILING_BYTES);
+    const size_t grid = ladder_grid(read_all, READ_BLOCK, 0, CEILING_BYTES);
     if (status == cudaSuccess)
         status = time_median(
-            [&] { return ladder_launch(read_all, grid, BLOCK, in, CEILING_BYTES / 16, out); },
+            [&] { return ladder_launch(read_all, grid, READ_BLOCK, in, CEILING_BYTES / 16, out); },
             &read_ms);
     if (status == cudaSuccess)
         status = time_median(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram/4_columns.cu: a column of counters for each lane, so that lanes never meet. */
-#include "ladder/histogram/tables.cuh"
+#include "ladder/histogram/4_columns.cuh"
 
 /*
  * histogram_4_columns: 256 rows, one a value, and 32 columns, one a lane.
@@ -16,7 +16,7 @@
  * In the rung below lanes of a warp still met: equal values in a counter, others in a bank. An
  * image of one value took 32 turns a warp.
  */
-enum { BLOCK = 512, WARP = 32 };
+enum { BLOCK = 512 };
 
 static __global__ void __launch_bounds__(BLOCK)
     histogram_4_columns(const uint8_t *__restrict__ in, size_t n, LadderCount *bins)
@@ -25,19 +25,10 @@ static __global__ void __launch_bounds__(BLOCK)
     const unsigned t = threadIdx.x, lane = t % WARP;
     const size_t threads = (size_t)gridDim.x * BLOCK;
 
-    for (unsigned k = t; k < BINS * WARP; k += BLOCK)
-        table[k / WARP][k % WARP] = 0;
-    __syncthreads(); /* the table is clear */
+    columns_clear(table);
     for (size_t i = (size_t)blockIdx.x * BLOCK + t; i < n; i += threads)
         atomicAdd(&table[in[i]][lane], 1u); /* other warps have the same columns */
-    __syncthreads();                        /* the block has counted */
-    for (unsigned v = t; v < BINS; v += BLOCK) {
-        LadderCount count = 0;
-        for (unsigned k = 0; k < WARP; k++)
-            count += table[v][(k + lane) % WARP]; /* each lane begins in its own bank */
-        if (count > 0)
-            atomicAdd(&bins[v], count);
-    }
+    columns_add_up(table, bins);
 }
 
 static cudaError_t run(const LadderCall *call)

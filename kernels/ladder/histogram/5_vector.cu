@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram/5_vector.cu: how production differs: 16 samples a load. */
-#include "ladder/histogram/tables.cuh"
+#include "ladder/histogram/4_columns.cuh"
 
 /*
  * histogram_5_vector: the columns of rung 4, fed by loads of 16 bytes.
@@ -15,7 +15,7 @@
  *
  * The rung below asked for one byte at a time: 32 bytes a warp, where a warp can ask for 512.
  */
-enum { BLOCK = 512, WARP = 32, VECTOR = 16 };
+enum { BLOCK = 512, VECTOR = 16 };
 
 static __device__ void count_word(unsigned word, unsigned (*table)[WARP], unsigned lane)
 {
@@ -32,9 +32,7 @@ static __global__ void __launch_bounds__(BLOCK)
     const uint4 *const body = (const uint4 *)in;
     const size_t vectors = n / VECTOR, tail = vectors * VECTOR;
 
-    for (unsigned k = t; k < BINS * WARP; k += BLOCK)
-        table[k / WARP][k % WARP] = 0;
-    __syncthreads(); /* the table is clear */
+    columns_clear(table);
     uint4 next = thread < vectors ? body[thread] : uint4();
     for (size_t i = thread; i < vectors; i += threads) {
         const uint4 v = next;
@@ -47,14 +45,7 @@ static __global__ void __launch_bounds__(BLOCK)
     }
     if (tail + thread < n)
         atomicAdd(&table[in[tail + thread]][lane], 1u);
-    __syncthreads(); /* the block has counted */
-    for (unsigned v = t; v < BINS; v += BLOCK) {
-        LadderCount count = 0;
-        for (unsigned k = 0; k < WARP; k++)
-            count += table[v][(k + lane) % WARP]; /* each lane begins in its own bank */
-        if (count > 0)
-            atomicAdd(&bins[v], count);
-    }
+    columns_add_up(table, bins);
 }
 
 static cudaError_t run(const LadderCall *call)

@@ -10,8 +10,6 @@
  *             looks back over the tiles before: it adds published totals until it meets a tile
  *             that has published its prefix, the sum of everything up to its end. Then it
  *             publishes its own prefix and writes its tile.
- *             Phases: 1 draw a tile; 2 load; 3 scan within threads, warps, block; 4 publish the
- *             total; 5 look back; 6 publish the prefix; 7 store.
  *   Work      about 2n additions, and 32 a window of look-back; one launch and one clearing.
  *   Memory    reads n, writes n, and 3 words a tile; TILE elements shared.
  *   Launch    <<<ceil(n / TILE), BLOCK>>>; the states of the tiles cleared before.
@@ -97,15 +95,19 @@ static __global__ void __launch_bounds__(BLOCK)
     __shared__ unsigned drawn;
     const unsigned t = threadIdx.x, lane = t % WARP, warp = t / WARP;
 
+    /* --- 1. draw a tile --- */
     if (t == 0)
         drawn = atomicAdd(tiles.next, 1u);
     __syncthreads(); /* drawn is set */
     const unsigned tile = drawn;
     const size_t start = (size_t)tile * TILE;
 
+    /* --- 2. load --- */
     for (unsigned k = t; k < TILE; k += BLOCK) /* neighbours read neighbours */
         element[padded(k)] = start + k < n ? in[start + k] : T(0);
     __syncthreads(); /* the tile is loaded; each thread takes ITEMS in a row */
+
+    /* --- 3. scan within threads, warps, block --- */
     T mine[ITEMS];
     T sum = T(0);
 #pragma unroll
@@ -127,6 +129,7 @@ static __global__ void __launch_bounds__(BLOCK)
     if (lane > 0)
         before = before + left;
 
+    /* --- 4. to 6. publish the total, look back, publish the prefix --- */
     if (warp == 0) {
         if (lane == 0) {
             tiles.total[tile] = total;
@@ -140,6 +143,8 @@ static __global__ void __launch_bounds__(BLOCK)
         }
     }
     __syncthreads(); /* before_tile is set; all have taken their elements */
+
+    /* --- 7. store --- */
     T running = before_tile + before;
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; k++) {
