@@ -32,9 +32,12 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
-    if (o->mode && o->style == OUTPUT_PEOPLE)
+    if (fields_have(&o->fields, FIELD_PERCENTILES) && o->n_percentiles == 0)
+        return usage_error(name, "--fields: percentiles are those of --percentiles, which is "
+                                 "missing");
+    if (o->mode && o->style == OUTPUT_PEOPLE && o->fields.n == 0)
         return usage_error(name, "--mode needs --json or --csv");
-    if (o->hash && o->style == OUTPUT_PEOPLE)
+    if (o->hash && o->style == OUTPUT_PEOPLE && o->fields.n == 0)
         return usage_error(name, "--hash needs --json or --csv");
     if (o->hash && o->by == IMGSTAT_BY_ALL)
         return usage_error(name, "--hash is that of one image: it excludes --by all and --by "

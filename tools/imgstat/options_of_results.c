@@ -31,10 +31,12 @@ static const Option rows[] = {
      .help = "Print one JSON object"},
     {.name = "fail-on", .argument = "FLAGS", .type = OPTION_TEXT, .target = PLACE(fail_on),
      .commands = REPORT, .group = GROUP_OUTPUT,
-     .help = "Exit with status 1 if an image has one of these flags: damaged, empty, constant, "
-             "clipped-low, clipped-high, clipped-low-all, clipped-high-all, few-levels, stepped, "
-             "low-contrast, dark, bright, odd-form, duplicate, outlier; clipped means those that "
-             "begin so. A threshold may follow, as in 'clipped>1%,constant'",
+     .help = "Exit with status 1 if an image has one of these flags, as in 'clipped>1%,constant'\n"
+             "damaged, empty, constant, clipped-low, clipped-high, clipped-low-all, "
+             "clipped-high-all, few-levels, stepped, low-contrast, dark, bright, odd-form, "
+             "duplicate, outlier\n"
+             "clipped: all that begin so\n"
+             "A threshold may follow after > or <",
      .more = "It is that of the page and of --json as well. docs/reports.md defines the flags."},
     {.name = "thumbs", .argument = "N", .type = OPTION_COUNT, .target = PLACE(thumbs),
      .given = PLACE(has_thumbs), .most = 100000, .commands = REPORT, .group = GROUP_OUTPUT,
@@ -115,6 +117,13 @@ static const Option rows[] = {
              "samples begin at 1. Floats have NaN in place of 0."},
 
     /* ---- Statistics ---- */
+    {.name = "fields", .argument = "LIST", .type = OPTION_CALL, .set = set_fields,
+     .commands = STATS | MERGE, .group = GROUP_STATISTICS,
+     .help = "Print these fields only, named as the columns of --csv, in this order: "
+             "file,channel,mean",
+     .more = "It holds for tables, --csv and --json, whose keys stay in their own order. Warnings are "
+             "on standard error alone then. percentiles stands for all of --percentiles. Without a "
+             "field of channels a row is about an image. What is not printed is not measured."},
     {.name = "percentiles", .argument = "LIST", .type = OPTION_CALL, .set = value_percentiles,
      .commands = STATS | MERGE, .group = GROUP_STATISTICS,
      .help = "Add percentiles: numbers from 0 to 100, separated by commas, such as 1,50,99.5"},
@@ -168,10 +177,13 @@ static const Option rows[] = {
 
     {.name = "by", .argument = "WHAT", .type = OPTION_CALL, .set = set_by,
      .words = "page channel file all group=", .commands = MEASURING, .group = GROUP_STATISTICS,
-     .help = "page: measure each page by itself; channel: as one all pages of a channel, where the "
-             "file declares axes; file: as one all images of a file; all: as one all images of all "
-             "files; group=REGEX: those whose file's name has the same part in the first "
-             "parentheses of REGEX, or the same match",
+     .help = "Choose what is measured as one\n"
+             "page: each page\n"
+             "channel: all pages of a channel, where the file declares axes\n"
+             "file: all images of a file\n"
+             "all: all images of all files\n"
+             "group=REGEX: those whose file's name has the same part in the first parentheses of "
+             "REGEX, or the same match\n",
      .otherwise = "page",
      .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
              "\"\". Images of several types in a group are several results. Wider types than 16 "
