@@ -30,9 +30,9 @@ static const LadderRung *const scans[] = {&ladder_scan_hillis_steele,
                                           NULL};
 static const LadderRung *const histograms[] = {&ladder_histogram_global,
                                                &ladder_histogram_shared,
+                                               &ladder_histogram_vector,
                                                &ladder_histogram_copies,
                                                &ladder_histogram_columns,
-                                               &ladder_histogram_vector,
                                                &ladder_histogram_parts,
 #ifdef __CUDACC__
                                                &ladder_histogram_cub,
@@ -208,7 +208,7 @@ cudaError_t ladder_case_create(LadderKind kind, LadderPattern pattern, size_t n,
         return cudaErrorMemoryAllocation;
     fill(kind, pattern, n, seed, c->host);
     for (unsigned v = 0; v < 256; v++)
-        c->host_table[v] = (uint8_t)(v * 167 + 13); /* a permutation: each entry shows */
+        c->host_table[v] = (uint8_t)(v * 167 + seed); /* a permutation: each entry shows */
     const cudaError_t status = device_copy(c->host_table, 256, (void **)&c->device_table);
     return status == cudaSuccess ? device_copy(c->host, bytes, &c->device) : status;
 }

@@ -146,8 +146,8 @@ void run_block(Block *b, unsigned block)
         b->fibre[t].uc_stack.ss_size = STACK;
         makecontext(&b->fibre[t], fibre_main, 0);
     }
-    threadIdx.x = 0;
-    swapcontext(&b->caller, &b->fibre[0]);
+    threadIdx.x = emulate_order.step > 0 ? 0 : block - 1;
+    swapcontext(&b->caller, &b->fibre[threadIdx.x]);
 }
 } // namespace
 

@@ -137,7 +137,7 @@ static int run_group(const Options *options, const struct Timed *t, const Ladder
     const size_t n = options->samples ? options->samples : measure_samples(t->kind);
     bool shown = false;
     int outcome = report(ladder_case_create(t->kind, t->pattern, n, 1, &c), "input");
-    for (size_t k = 0; outcome == RIGHT && group->rungs[k]; k++) {
+    for (size_t k = 0; c.device && group->rungs[k]; k++) {
         if ((options->rung > 0 && options->rung != k + 1) || !group->rungs[k]->run[t->kind])
             continue;
         if (!shown)
@@ -167,10 +167,11 @@ static int run(const Options *options)
         return NO_DEVICE;
     }
     int outcome = report(measure_machine(machine, sizeof machine), "machine");
-    if (outcome == RIGHT)
-        printf("%s.\n", machine);
+    if (outcome != RIGHT)
+        return outcome;
+    printf("%s.\n", machine);
     for (const struct Timed &t : timed)
-        if (outcome == RIGHT && (!options->group || strcmp(options->group, t.group) == 0))
+        if (!options->group || strcmp(options->group, t.group) == 0)
             outcome |= run_group(options, &t, find_group(t.group));
     return outcome;
 }

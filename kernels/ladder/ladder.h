@@ -153,7 +153,6 @@ typedef enum LadderKind {
 typedef struct LadderRung {
     const char *name;
     const char *news;                  /* a sentence: what is new */
-    const char *work, *steps;          /* of n samples and blocks of B threads */
     unsigned blocks[6];                /* block sizes on offer, ended by 0 */
     size_t (*scratch_bytes)(size_t n); /* NULL: none */
     size_t partial_tile;         /* samples of a partial where partials are the result, else 0 */
@@ -198,8 +197,8 @@ extern const LadderRung ladder_reduce_interleaved, ladder_reduce_sequential,
     ladder_reduce_shuffle, ladder_reduce_vector;
 extern const LadderRung ladder_scan_hillis_steele, ladder_scan_recursive, ladder_scan_blelloch,
     ladder_scan_lookback;
-extern const LadderRung ladder_histogram_global, ladder_histogram_shared, ladder_histogram_copies,
-    ladder_histogram_columns, ladder_histogram_vector, ladder_histogram_parts;
+extern const LadderRung ladder_histogram_global, ladder_histogram_shared, ladder_histogram_vector,
+    ladder_histogram_copies, ladder_histogram_columns, ladder_histogram_parts;
 extern const LadderRung ladder_lookup_global, ladder_lookup_constant, ladder_lookup_shared,
     ladder_lookup_vector;
 /* What production runs: others.cu, with CUDA only. */

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <stdio.h>
+#include <time.h>
 
 enum { RUNS = 15, ENOUGH_MS = 500 };
 static const size_t CEILING_BYTES = (size_t)1 << 30;
@@ -73,6 +74,9 @@ cudaError_t measure_machine(char *text, size_t size)
 {
     cudaDeviceProp device;
     int driver = 0;
+    char day[16];
+    const time_t now = time(NULL);
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
     cudaError_t status = cudaGetDeviceProperties(&device, 0);
     if (status == cudaSuccess)
         status = cudaDriverGetVersion(&driver);
@@ -80,9 +84,9 @@ cudaError_t measure_machine(char *text, size_t size)
         status = measure_ceilings();
     if (status == cudaSuccess)
         snprintf(text, size,
-                 "%s, %d multiprocessors, CUDA %d.%d; reads at most %.0f GB/s, reads and writes at "
-                 "most %.0f GB/s",
-                 device.name, device.multiProcessorCount, driver / 1000, driver % 1000 / 10,
+                 "%s: %s, %d multiprocessors, CUDA %d.%d; reads at most %.0f GB/s, reads and "
+                 "writes at most %.0f GB/s",
+                 day, device.name, device.multiProcessorCount, driver / 1000, driver % 1000 / 10,
                  read_ceiling, copy_ceiling);
     return status;
 }
@@ -102,8 +106,8 @@ cudaError_t measure_trial(const LadderCase *c, const LadderTrial *trial, Measure
     const cudaError_t status = time_median([&] { return ladder_trial_run(c, trial); }, &ms);
     const double bytes = (double)(c->n * kind->sample_bytes) * (kind->writes ? 2 : 1);
     const double rate = bytes / ms * 1e-6;
-    snprintf(cells[0], MEASURE_CELL, "%.*f", c->serial_ms < 1 ? 4 : 1, c->serial_ms);
-    snprintf(cells[1], MEASURE_CELL, "%.*f", ms < 1 ? 4 : 3, ms);
+    snprintf(cells[0], MEASURE_CELL, "%.*f", c->serial_ms < 1 ? 4 : 0, c->serial_ms);
+    snprintf(cells[1], MEASURE_CELL, "%.*f", ms < 0.1 ? 4 : ms < 10 ? 3 : 0, ms);
     snprintf(cells[2], MEASURE_CELL, "%.*f", rate < 10 ? 1 : 0, rate);
     snprintf(cells[3], MEASURE_CELL, "%.0f %%",
              100 * rate / (kind->writes ? copy_ceiling : read_ceiling));

@@ -35,9 +35,5 @@ template <typename T> static cudaError_t run(const LadderCall *call)
 }
 
 const LadderRung ladder_histogram_global =
-    ladder_count({"global",
-                  "A thread a sample; atomics on one table in global memory.",
-                  "n",
-                  "n / bins, if values are spread",
-                  {BLOCK}},
+    ladder_count({"global", "A thread a sample; atomics on one table in global memory.", {BLOCK}},
                  run<uint8_t>, run<uint16_t>);

@@ -39,10 +39,6 @@ static cudaError_t run(const LadderCall *call)
     return count_bytes(histogram_2_shared, BLOCK, BLOCK, call);
 }
 
-const LadderRung ladder_histogram_shared =
-    ladder_count({"shared",
-                  "A table a block in shared memory, added to the result at the end.",
-                  "n + 256 a block",
-                  "n / threads",
-                  {BLOCK}},
-                 run, NULL);
+const LadderRung ladder_histogram_shared = ladder_count(
+    {"shared", "A table a block in shared memory, added to the result at the end.", {BLOCK}}, run,
+    NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram/tables.cuh: the launch of rungs 2 to 5, which differ in their kernels only. */
+/* histogram/tables.cuh: the launch of rungs 2 to 5. */
 #ifndef IMGSTAT_LADDER_HISTOGRAM_TABLES_CUH
 #define IMGSTAT_LADDER_HISTOGRAM_TABLES_CUH
 

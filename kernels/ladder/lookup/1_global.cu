@@ -32,5 +32,5 @@ static cudaError_t run(const LadderCall *call)
                          call->table, call->out);
 }
 
-const LadderRung ladder_lookup_global = ladder_lookup(
-    {"global", "A thread a sample; the table in global memory.", "n", "1", {BLOCK}}, run);
+const LadderRung ladder_lookup_global =
+    ladder_lookup({"global", "A thread a sample; the table in global memory.", {BLOCK}}, run);

@@ -39,9 +39,4 @@ static cudaError_t run(const LadderCall *call)
 }
 
 const LadderRung ladder_lookup_constant =
-    ladder_lookup({"constant",
-                   "The table in constant memory: lanes take turns.",
-                   "n",
-                   "values in a warp",
-                   {BLOCK}},
-                  run);
+    ladder_lookup({"constant", "The table in constant memory: lanes take turns.", {BLOCK}}, run);

@@ -39,10 +39,5 @@ static cudaError_t run(const LadderCall *call)
     return ladder_launch(lookup_3_shared, grid, BLOCK, call->in, call->n, call->table, call->out);
 }
 
-const LadderRung ladder_lookup_shared =
-    ladder_lookup({"shared",
-                   "The table in shared memory; a grid that fills the machine.",
-                   "n",
-                   "n / threads",
-                   {BLOCK}},
-                  run);
+const LadderRung ladder_lookup_shared = ladder_lookup(
+    {"shared", "The table in shared memory; a grid that fills the machine.", {BLOCK}}, run);

@@ -57,4 +57,4 @@ static cudaError_t run(const LadderCall *call)
 }
 
 const LadderRung ladder_lookup_vector =
-    ladder_lookup({"vector", "Loads and stores of 16 bytes.", "n", "n / threads", {BLOCK}}, run);
+    ladder_lookup({"vector", "Loads and stores of 16 bytes.", {BLOCK}}, run);

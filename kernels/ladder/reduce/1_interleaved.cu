@@ -49,8 +49,6 @@ struct Interleaved {
 const LadderRung ladder_reduce_interleaved =
     ladder_reduce<Interleaved>({"interleaved",
                                 "The stride doubles; thread t works if t % (2 * stride) == 0.",
-                                "n - 1",
-                                "log2 B",
                                 {BLOCK},
                                 NULL,
                                 BLOCK});

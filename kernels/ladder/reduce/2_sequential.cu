@@ -11,11 +11,5 @@ struct Sequential {
     }
 };
 
-const LadderRung ladder_reduce_sequential =
-    ladder_reduce<Sequential>({"sequential",
-                               "The stride halves; working threads stay packed.",
-                               "n - 1",
-                               "log2 B",
-                               {BLOCK},
-                               NULL,
-                               BLOCK});
+const LadderRung ladder_reduce_sequential = ladder_reduce<Sequential>(
+    {"sequential", "The stride halves; working threads stay packed.", {BLOCK}, NULL, BLOCK});

@@ -42,10 +42,5 @@ static size_t scratch_bytes(size_t n)
     return ladder_tiles(n, BLOCK) * sizeof(LadderCount);
 }
 
-const LadderRung ladder_reduce_finish_host =
-    ladder_reduce<FinishHost>({"finish_host",
-                               "The host folds the partials: any length.",
-                               "n - 1",
-                               "log2 B, and n / B on the host",
-                               {BLOCK},
-                               scratch_bytes});
+const LadderRung ladder_reduce_finish_host = ladder_reduce<FinishHost>(
+    {"finish_host", "The host folds the partials: any length.", {BLOCK}, scratch_bytes});

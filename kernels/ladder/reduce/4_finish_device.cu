@@ -23,7 +23,5 @@ struct FinishDevice {
 const LadderRung ladder_reduce_finish_device =
     ladder_reduce<FinishDevice>({"finish_device",
                                  "The same kernel reduces the partials, until one is left.",
-                                 "n - 1",
-                                 "log2 n",
                                  {BLOCK},
                                  level_bytes<FinishDevice::TILE>});

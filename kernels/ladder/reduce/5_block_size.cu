@@ -73,7 +73,5 @@ struct BlockSize {
 const LadderRung ladder_reduce_block_size = ladder_reduce<BlockSize>(
     {"block_size",
      "The compiler knows the block size; a thread begins with two samples.",
-     "n - 1",
-     "log2 n",
      {64, 128, 256, 512, 1024},
      level_bytes<2 * 64>}); /* the smallest leaves the most */

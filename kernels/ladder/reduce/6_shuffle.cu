@@ -50,7 +50,5 @@ struct Shuffle {
 const LadderRung ladder_reduce_shuffle =
     ladder_reduce<Shuffle>({"shuffle",
                             "Lanes exchange registers; one barrier a block.",
-                            "n - 1",
-                            "log2 n",
                             {BLOCK},
                             level_bytes<Shuffle::TILE>});

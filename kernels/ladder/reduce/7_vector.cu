@@ -96,7 +96,5 @@ static size_t scratch_bytes(size_t)
 const LadderRung ladder_reduce_vector =
     ladder_reduce<Vector>({"vector",
                            "Loads of 16 bytes, 8 in flight; a grid that fills the machine.",
-                           "n - 1",
-                           "n / threads + log2 B",
                            {BLOCK},
                            scratch_bytes});

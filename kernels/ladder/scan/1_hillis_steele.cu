@@ -18,8 +18,6 @@ struct HillisSteele {
 const LadderRung ladder_scan_hillis_steele =
     ladder_scan<HillisSteele>({"hillis_steele",
                                "The distance doubles; two buffers take turns; one block.",
-                               "n log2 n",
-                               "log2 n",
                                {BLOCK},
                                NULL,
                                0,

@@ -23,7 +23,5 @@ struct Recursive {
 const LadderRung ladder_scan_recursive =
     ladder_scan<Recursive>({"recursive",
                             "Tiles, then their totals the same way, added back: any length.",
-                            "n log2 B + n",
-                            "log2 n",
                             {Recursive::TILE},
                             total_bytes<Recursive::TILE>});

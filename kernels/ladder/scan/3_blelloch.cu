@@ -79,8 +79,6 @@ struct Blelloch {
 const LadderRung ladder_scan_blelloch =
     ladder_scan<Blelloch>({"blelloch",
                            "Up a tree of sums, clear the root, down again: exclusive.",
-                           "2 (n - 1) + n",
-                           "2 log2 n",
                            {BLOCK},
                            total_bytes<TILE>,
                            0,

@@ -189,7 +189,5 @@ static size_t scratch_bytes(size_t n)
 const LadderRung ladder_scan_lookback =
     ladder_scan<Lookback>({"lookback",
                            "One pass: blocks look back at what earlier blocks published.",
-                           "2 n",
-                           "a chain of tiles",
                            {BLOCK},
                            scratch_bytes});

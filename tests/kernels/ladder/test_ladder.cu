@@ -32,13 +32,13 @@ static void choose_order(LadderPattern pattern, size_t n)
 }
 #endif
 
-/* The emulator is slow: all patterns of one size only, of others one pattern. Under
- * compute-sanitizer no large sizes. */
+/* The emulator is slow: all patterns of one size only, of others one pattern. So is
+ * compute-sanitizer: noise, and no large sizes. */
 static bool is_checked(size_t n, LadderPattern pattern)
 {
-    if (n > 16410 && getenv("IMGSTAT_TEST_SMALL"))
-        return false;
-    return !emulated || n == 257 || n % LADDER_PATTERNS == pattern;
+    if (emulated)
+        return n == 257 || n % LADDER_PATTERNS == pattern;
+    return !getenv("IMGSTAT_TEST_SMALL") || (n < 10000 && pattern == LADDER_NOISE);
 }
 
 typedef struct Tally {
@@ -82,9 +82,11 @@ static void check_block(LadderCase *c, LadderPattern pattern, const LadderRung *
     LadderTrial trial;
     bool right = false;
     fatal(ladder_trial_create(c, rung, block, &trial), rung->name);
-    fatal(ladder_trial_run(c, &trial), rung->name);
-    fatal(cudaDeviceSynchronize(), rung->name);
-    fatal(ladder_trial_right(c, &trial, &right), rung->name);
+    cudaError_t status = ladder_trial_run(c, &trial);
+    if (status == cudaSuccess)
+        status = cudaDeviceSynchronize();
+    if (status == cudaSuccess)
+        status = ladder_trial_right(c, &trial, &right);
     if (right && trial.out_bytes > 0 && !tally->judged) {
         judge(c, &trial);
         tally->judged = true;
@@ -92,8 +94,9 @@ static void check_block(LadderCase *c, LadderPattern pattern, const LadderRung *
     tally->cases++;
     tally->bytes += trial.out_bytes;
     if (!right && tally->failures++ < 20)
-        fprintf(stderr, "FAIL %s, %s: n %zu, block %u, pattern %d\n", ladder_kinds[c->kind].name,
-                rung->name, c->n, block, (int)pattern);
+        fprintf(stderr, "FAIL %s, %s: n %zu, block %u, pattern %d: %s\n",
+                ladder_kinds[c->kind].name, rung->name, c->n, block, (int)pattern,
+                status == cudaSuccess ? "wrong" : cudaGetErrorString(status));
     ladder_trial_release(&trial);
 }
 
