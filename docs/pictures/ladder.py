@@ -195,7 +195,7 @@ def histogram():
             p.cell(x + l * CELL, y, v, colors[l])
         p.text(x - 8, y + 15, "lanes", "end", 11)
 
-    p.text(30, 30, "2 shared: one table", weight="bold", size=15)
+    p.text(30, 30, "2 shared, 3 vector: one table", weight="bold", size=15)
     arrivals(80, 46)
     for v in range(8):
         y = 84 + v * 28
@@ -206,10 +206,10 @@ def histogram():
             p.cell(150 + turn * CELL, y, "", colors[l])
         if hits:
             p.text(156 + len(hits) * CELL, y + 15, f"{len(hits)} turn{'s' if len(hits) > 1 else ''}", size=11)
-    p.text(30, 336, "Lanes that bring the same value wait for each other:")
-    p.text(30, 354, "four turns here, 32 for an image of one value.")
+    p.text(30, 336, "Lanes that bring the same value, or values of one")
+    p.text(30, 354, "bank, wait for each other: up to 32 turns.")
 
-    p.text(400, 30, "3 copies: a table a warp", weight="bold", size=15)
+    p.text(400, 30, "4 copies: a table a warp", weight="bold", size=15)
     for w in range(3):
         for v in range(8):
             p.cell(430 + w * 84, 84 + v * 28, "", IDLE, 60)
@@ -217,7 +217,7 @@ def histogram():
     p.text(400, 336, "Warps no longer meet; within a warp")
     p.text(400, 354, "it is as before.")
 
-    p.text(740, 30, "4 columns: a column a lane", weight="bold", size=15)
+    p.text(740, 30, "5 columns: a column a lane", weight="bold", size=15)
     arrivals(790, 46)
     for v in range(8):
         for l in range(8):

@@ -47,7 +47,7 @@ static void usage(FILE *to)
     fprintf(to, "usage: ladder GROUP [RUNG]    check and time a rung, or all of a group\n"
                 "       ladder all             every rung\n"
                 "\n"
-                "  --samples N    samples of an input (default: 1 GiB; emulated: 10,007)\n"
+                "  --samples N    samples of an input (default: 512 MiB are moved; emulated: 10,007)\n"
                 "  --markdown     tables in Markdown\n"
                 "\n"
                 "The rungs, and what is new in each:\n\n");
@@ -207,6 +207,7 @@ int main(int count, char **words)
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     Options options = Options();
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     for (int option; (option = getopt_long(count, words, "h", table, NULL)) != -1;) {
         if (option == 'h') {
             usage(stdout);

@@ -118,7 +118,8 @@ cudaError_t measure_trial(const LadderCase *c, const LadderTrial *trial, Measure
 
 size_t measure_samples(LadderKind kind)
 {
-    return CEILING_BYTES / ladder_kinds[kind].sample_bytes;
+    const size_t moved = (size_t)512 << 20; /* bytes: ten times what caches hold */
+    return moved / ladder_kinds[kind].sample_bytes / (ladder_kinds[kind].writes ? 2 : 1);
 }
 #else
 typedef int ladder_nothing_to_measure; /* measure_emulated.cc */

@@ -21,7 +21,7 @@ static void choose_order(LadderPattern, size_t)
 }
 #else
 static const bool emulated = true;
-static const size_t sizes[] = {0, 1, 255, 256, 257, 1025, 16410};
+static const size_t sizes[] = {0, 1, 255, 256, 257, 1025, 16411};
 
 /* Threads forward, backward and neither: a rung that lacks a barrier is wrong in one of them. Of
  * the largest size several blocks at a time, which look back at each other. */
