@@ -44,13 +44,14 @@ static void list(void)
 
 static void usage(FILE *to)
 {
-    fprintf(to, "usage: ladder GROUP [RUNG]    check and time a rung, or all of a group\n"
-                "       ladder all             every rung\n"
-                "\n"
-                "  --samples N    samples of an input (default: 512 MiB are moved; emulated: 10,007)\n"
-                "  --markdown     tables in Markdown\n"
-                "\n"
-                "The rungs, and what is new in each:\n\n");
+    fprintf(to,
+            "usage: ladder GROUP [RUNG]    check and time a rung, or all of a group\n"
+            "       ladder all             every rung\n"
+            "\n"
+            "  --samples N    samples of an input (default: 512 MiB are moved; emulated: 10,007)\n"
+            "  --markdown     tables in Markdown\n"
+            "\n"
+            "The rungs, and what is new in each:\n\n");
 }
 
 /* ---- Output */
