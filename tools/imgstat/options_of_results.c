@@ -198,9 +198,18 @@ static const Option rows[] = {
      .commands = HIST, .group = GROUP_PLOT,
      .help = "Write a plot of one image to FILE.svg or FILE.png; - is SVG on standard output",
      .more = "It shows the first page unless --page names another."},
+    {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
+     .commands = COMPARE, .group = GROUP_PLOT,
+     .help = "Draw both distributions of each channel to FILE.svg or FILE.png; - is SVG on standard "
+             "output",
+     .more = "Of integers of up to 16 bits the histograms and the cumulative distributions, of other "
+             "types these alone."},
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = HIST,
      .group = GROUP_PLOT,
      .help = "With --plot or --save-record: replace an existing file"},
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = COMPARE,
+     .group = GROUP_PLOT,
+     .help = "With --plot: replace an existing file"},
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = STATS,
      .group = GROUP_STATISTICS, .rare = true,
      .help = "With --save-record: replace an existing file"},

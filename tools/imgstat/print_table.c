@@ -94,8 +94,8 @@ static void print_cells(const Table *table, char *line)
         char *const cell = strsep(&rest, "\t");
         const size_t width = column < COLUMNS_MAX ? table->widths[column] : 0;
         const bool right = cell[0] == CELL_RIGHT;
-        const bool last = column + 1 == columns;
-        if (column > 0 && !(last && cell[0] == '\0'))
+        const bool last = column + 1 == columns || (column + 2 == columns && *rest == '\0');
+        if (column > 0 && !(column + 1 == columns && cell[0] == '\0'))
             fputs("  ", stdout);
         if (column == 0 && !right)
             print_name(table, cell);
