@@ -170,6 +170,8 @@ static int run(const Options *options)
     int outcome = report(measure_machine(machine, sizeof machine), "machine");
     if (outcome != RIGHT)
         return outcome;
+    if (options->markdown)
+        printf("# The ladder, measured\n\nPrinted by `ladder all --markdown`. ");
     printf("%s.\n", machine);
     for (const struct Timed &t : timed)
         if (!options->group || strcmp(options->group, t.group) == 0)
