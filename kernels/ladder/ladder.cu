@@ -171,7 +171,7 @@ static int run(const Options *options)
     if (outcome != RIGHT)
         return outcome;
     if (options->markdown)
-        printf("# The ladder, measured\n\nPrinted by `ladder all --markdown`. ");
+        printf("# The ladder, measured\n\nPrinted by `ladder --markdown`. ");
     printf("%s.\n", machine);
     for (const struct Timed &t : timed)
         if (!options->group || strcmp(options->group, t.group) == 0)

@@ -13,8 +13,8 @@
  *             overflows.
  *   Result    bins[v] = how many samples are v.
  *
- * In the rung below all warps of a block met in the counters of frequent values. It matters less than
- * it did: where increments of one counter merge, there is no queue.
+ * In the rung below all warps of a block met in the counters of frequent values. It matters less
+ * than it did: where increments of one counter merge, there is no queue.
  */
 enum { BLOCK = 512, WARP = 32, WARPS = BLOCK / WARP };
 
