@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Makes Debian packages of the commit that is checked out, from tools/packaging/debian, in a clean chroot. Then lintian
+# looks at them, and in another clean chroot they are installed, tested (tools/packaging/debian/tests, the tutorial
+# among them) and removed, which must leave nothing.
+# Needs root or unprivileged user namespaces, a Debian mirror, and the packages mmdebstrap, dpkg-dev and lintian.
+# usage: tools/package-deb.sh [FOLDER]     (default: build/packages)
+# environment: SUITE (default: bookworm)  MIRROR  DEB_BUILD_OPTIONS (nocheck: without the tests of the build)
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p "${1:-build/packages}"
+out=$(cd "${1:-build/packages}" && pwd)
+suite=${SUITE:-bookworm}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "package-deb.sh: $*" >&2
+    exit 1
+}
+for program in mmdebstrap dpkg-source lintian; do
+    command -v $program >/dev/null || fail "$program is missing (packages mmdebstrap, dpkg-dev, lintian)"
+done
+
+# in_chroot LOG SCRIPT: a new chroot with $work/in at /in, in which SCRIPT of that folder runs; /out is copied to $work.
+in_chroot() {
+    # shellcheck disable=SC2086 # none or one
+    mmdebstrap --quiet --variant=apt --customize-hook="copy-in $work/in /" \
+        --customize-hook="chroot \"\$1\" env DEB_BUILD_OPTIONS='${DEB_BUILD_OPTIONS-}' sh -eu /in/$2" \
+        --customize-hook="copy-out /out $work" "$suite" /dev/null ${MIRROR-} >"$out/$1" 2>&1 && return
+    tail -n 30 "$out/$1" >&2
+    fail "failed; all of the output is in $out/$1 (a chroot of $suite needs a Debian mirror in reach)"
+}
+
+# ---- The source package -------------------------------------------------------------------------
+
+rm -rf "$out"/*imgstat* "$out"/*.log
+version=$(dpkg-parsechangelog -l tools/packaging/debian/changelog -S Version)
+name=imgstat-${version%-*}
+git archive --prefix="$name/" HEAD | tee "$work/tar" | xz -T1 >"$out/imgstat_${version%-*}.orig.tar.xz"
+tar -xf "$work/tar" -C "$work"
+cp -r "$work/$name/tools/packaging/debian" "$work/$name/debian"
+(cd "$out" && dpkg-source --build "$work/$name" >"$out/source.log") || fail "dpkg-source: $out/source.log"
+
+# ---- Built, without network -----------------------------------------------------------------------
+
+echo "Building imgstat $version in a chroot of $suite"
+mkdir "$work/in"
+cp "$out"/imgstat_* "$work/in"
+cat >"$work/in/build" <<'BUILD'
+export DEBIAN_FRONTEND=noninteractive
+mkdir /out /tmp/build
+cd /tmp/build
+apt-get -qq -y --no-install-recommends install build-essential
+dpkg-source -x /in/imgstat_*.dsc tree
+apt-get -qq -y --no-install-recommends build-dep ./tree
+chown -R nobody /tmp/build
+cd tree
+unshare --net runuser -u nobody -- env HOME=/tmp/build dpkg-buildpackage -us -uc
+mv ../*.deb ../*.changes ../*.buildinfo /out
+BUILD
+in_chroot build.log build
+mv "$work"/out/* "$out"
+rmdir "$work/out"
+rm -rf "$work/in"
+
+# ---- Looked at, installed, tested, removed -------------------------------------------------------------
+
+lintian --fail-on error,warning --info --tag-display-limit 0 "$out"/*.changes || fail "lintian"
+mkdir -p "$work/in/source"
+cp "$out"/*.deb "$work/in"
+tar -xf "$work/tar" -C "$work/in/source" --strip-components 1
+cat >"$work/in/try" <<'TRY'
+export DEBIAN_FRONTEND=noninteractive
+mkdir /out
+cd /in/source
+files() { find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /in -o -path /tmp -o -path /var/cache/apt \
+    -o -path /var/lib/apt -o -path /var/log -o -path '/var/lib/dpkg/*-old' \) -prune -o -print | sort; }
+# What the tests need, so that it does not count; then the packages, by dpkg alone.
+sed -n 's/^Depends: //p' tools/packaging/debian/tests/control | tr ',' '\n' | grep -v imgstat >/tmp/needs
+apt-get -qq -y --no-install-recommends install $(cat /tmp/needs)
+dpkg -I /in/imgstat_*.deb | sed -n 's/^ Depends: //p' >/dev/null
+apt-get -qq -y --no-install-recommends --simulate install /in/*.deb | sed -n 's/^Inst \([^ ]*\).*/\1/p' | grep -v imgstat >/tmp/libraries || true
+apt-get -qq -y --no-install-recommends install $(cat /tmp/libraries)
+files >/tmp/before
+dpkg -i /in/*.deb
+for test in library program python; do
+    AUTOPKGTEST_TMP=$(mktemp -d) sh -c "exec tools/packaging/debian/tests/$test" >"/out/$test.log" 2>&1 || {
+        cat "/out/$test.log"
+        exit 1
+    }
+done
+dpkg --purge $(dpkg-query -W -f '${Package} ' '*imgstat*')
+files >/tmp/after
+diff /tmp/before /tmp/after
+TRY
+in_chroot install.log try
+mv "$work"/out/*.log "$out"
+echo "In $out:"
+ls "$out"
