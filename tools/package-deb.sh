@@ -3,11 +3,16 @@
 # Makes Debian packages of the commit that is checked out, from tools/packaging/debian, in a clean chroot. Then lintian
 # looks at them, and in another clean chroot they are installed, tested (tools/packaging/debian/tests, the tutorial
 # among them) and removed, which must leave nothing.
+# --cuda makes the package of the CUDA module (tools/packaging/debian-contrib) instead, by this machine's nvcc and not in
+# a chroot: distributions have nvcc in other archives than what is free, or too old a one.
 # Needs root or unprivileged user namespaces, a Debian mirror, and the packages mmdebstrap, dpkg-dev and lintian.
-# usage: tools/package-deb.sh [FOLDER]     (default: build/packages)
+# usage: tools/package-deb.sh [--cuda] [FOLDER]     (default: build/packages)
 # environment: SUITE (default: bookworm)  MIRROR  DEB_BUILD_OPTIONS (nocheck: without the tests of the build)
+#   CUDAARCHS (GPU architectures to compile for)
 set -eu
 cd "$(dirname "$0")/.."
+folder=debian
+[ "${1-}" != --cuda ] || { folder=debian-contrib && shift; }
 mkdir -p "${1:-build/packages}"
 out=$(cd "${1:-build/packages}" && pwd)
 suite=${SUITE:-bookworm}
@@ -34,19 +39,31 @@ in_chroot() {
 
 # ---- The source package -------------------------------------------------------------------------
 
-rm -rf "$out"/*imgstat* "$out"/*.log
-version=$(dpkg-parsechangelog -l tools/packaging/debian/changelog -S Version)
-name=imgstat-${version%-*}
-git archive --prefix="$name/" HEAD | tee "$work/tar" | xz -T1 >"$out/imgstat_${version%-*}.orig.tar.xz"
+version=$(dpkg-parsechangelog -l tools/packaging/$folder/changelog -S Version)
+source=$(dpkg-parsechangelog -l tools/packaging/$folder/changelog -S Source)
+name=$source-${version%-*}
+git archive --prefix="$name/" HEAD | tee "$work/tar" | xz -T1 >"$out/${source}_${version%-*}.orig.tar.xz"
 tar -xf "$work/tar" -C "$work"
-cp -r "$work/$name/tools/packaging/debian" "$work/$name/debian"
-(cd "$out" && dpkg-source --build "$work/$name" >"$out/source.log") || fail "dpkg-source: $out/source.log"
+cp -r "$work/$name/tools/packaging/$folder" "$work/$name/debian"
+(cd "$out" && dpkg-source --build "$work/$name" >source.log) || fail "dpkg-source: $out/source.log"
+
+if [ $folder = debian-contrib ]; then
+    echo "Building $source $version"
+    cp "$out/${source}_"* "$work"
+    (cd "$work/$name" && PATH=$PATH:/usr/local/cuda/bin dpkg-buildpackage -us -uc -b -d) >"$out/build.log" 2>&1 || {
+        tail -n 30 "$out/build.log" >&2
+        fail "failed; all of the output is in $out/build.log"
+    }
+    mv "$work"/*.deb "$work"/*.changes "$work"/*.buildinfo "$out"
+    lintian --fail-on error,warning --info --tag-display-limit 0 "$out/$source"_*.changes || fail "lintian"
+    exit
+fi
 
 # ---- Built, without network -----------------------------------------------------------------------
 
 echo "Building imgstat $version in a chroot of $suite"
 mkdir "$work/in"
-cp "$out"/imgstat_* "$work/in"
+cp "$out/imgstat_${version%-*}".orig.* "$out/imgstat_$version".d* "$work/in"
 cat >"$work/in/build" <<'BUILD'
 export DEBIAN_FRONTEND=noninteractive
 mkdir /out /tmp/build
@@ -66,9 +83,9 @@ rm -rf "$work/in"
 
 # ---- Looked at, installed, tested, removed -------------------------------------------------------------
 
-lintian --fail-on error,warning --info --tag-display-limit 0 "$out"/*.changes || fail "lintian"
+lintian --fail-on error,warning --info --tag-display-limit 0 "$out/imgstat_$version"_*.changes || fail "lintian"
 mkdir -p "$work/in/source"
-cp "$out"/*.deb "$work/in"
+cp "$out"/*imgstat*_"$version"_*.deb "$work/in"
 tar -xf "$work/tar" -C "$work/in/source" --strip-components 1
 cat >"$work/in/try" <<'TRY'
 export DEBIAN_FRONTEND=noninteractive
@@ -76,12 +93,11 @@ mkdir /out
 cd /in/source
 files() { find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /in -o -path /tmp -o -path /var/cache/apt \
     -o -path /var/lib/apt -o -path /var/log -o -path '/var/lib/dpkg/*-old' \) -prune -o -print | sort; }
-# What the tests need, so that it does not count; then the packages, by dpkg alone.
+# What the tests and the packages need, so that it does not count; then the packages, by dpkg.
 sed -n 's/^Depends: //p' tools/packaging/debian/tests/control | tr ',' '\n' | grep -v imgstat >/tmp/needs
 apt-get -qq -y --no-install-recommends install $(cat /tmp/needs)
-dpkg -I /in/imgstat_*.deb | sed -n 's/^ Depends: //p' >/dev/null
-apt-get -qq -y --no-install-recommends --simulate install /in/*.deb | sed -n 's/^Inst \([^ ]*\).*/\1/p' | grep -v imgstat >/tmp/libraries || true
-apt-get -qq -y --no-install-recommends install $(cat /tmp/libraries)
+apt-get -qq -y --no-install-recommends --simulate install /in/*.deb | sed -n 's/^Inst \([^ ]*\).*/\1/p' >/tmp/libraries
+apt-get -qq -y --no-install-recommends install $(grep -v imgstat /tmp/libraries)
 files >/tmp/before
 dpkg -i /in/*.deb
 for test in library program python; do

@@ -64,3 +64,10 @@ configure_package_config_file(tools/cmake/imgstatConfig.cmake.in imgstatConfig.c
 write_basic_package_version_file(imgstatConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/imgstatConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/imgstatConfigVersion.cmake
         DESTINATION ${package_dir} COMPONENT development)
+
+# `cpack` in the build folder makes a tarball of all this.
+set(CPACK_GENERATOR TXZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_SYSTEM_NAME "linux-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)
