@@ -7,7 +7,7 @@
 #        release.sh make [FOLDER]     check, verify, then: tarball, bill of materials, checksums
 #        release.sh sign [FOLDER]     signs the checksums, and the commit by the tag vVERSION, with gpg
 # FOLDER: build/release-files by default. Packages: tools/package-deb.sh; wheels: tools/python/build-wheels.sh.
-# environment: SIGNING_KEY (default: gpg's)
+# environment: SIGNING_KEY (default: that of git's and gpg's settings)
 set -eu
 cd "$(dirname "$0")/../.."
 command=${1-}
