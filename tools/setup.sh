@@ -41,6 +41,11 @@ python3           python3
 ?vips             libvips-tools
 ?jq               jq
 ?clang-format     clang-format
+?sphinx-build     python3-sphinx
+?sys:myst_parser  python3-myst-parser
+?doxygen          doxygen
+?codespell        codespell
+?proselint        python3-proselint
 ?mpirun.openmpi   openmpi-bin
 ?pc:ompi-c        libopenmpi-dev
 ?mpirun.mpich     mpich
