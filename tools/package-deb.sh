@@ -98,7 +98,7 @@ cat >"$work/in/try" <<'TRY'
 export DEBIAN_FRONTEND=noninteractive
 mkdir /out
 cd /in/source
-files() { find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /in -o -path /tmp -o -path /var/cache/apt \
+files() { find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /in -o -path /out -o -path /tmp -o -path /var/cache/apt \
     -o -path /var/lib/apt -o -path /var/log -o -path '/var/lib/dpkg/*-old' \) -prune -o -print | sort; }
 # What the tests and the packages need, so that it does not count; then the packages, by dpkg.
 sed -n 's/^Depends: //p' tools/packaging/debian/tests/control | tr ',' '\n' | grep -v imgstat >/tmp/needs
@@ -113,7 +113,7 @@ for test in library program python; do
         exit 1
     }
 done
-dpkg --purge $(dpkg-query -W -f '${Package} ' '*imgstat*')
+for package in /in/*.deb; do dpkg-deb -f "$package" Package; done | xargs dpkg --purge
 files >/tmp/after
 diff /tmp/before /tmp/after
 TRY
