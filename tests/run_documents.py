@@ -15,6 +15,7 @@ Each page gets a copy of testdata/ to work in. In the order of the page:
 
 A block that needs a program that is not installed is left out, aloud. Examples with >>> are those of tests/python."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -48,6 +49,7 @@ class Page:
 
     def is_skipped(self, text):
         missing = {word for word in OTHERS if re.search(rf"(^|[|;(]|\bdo ) *(\$ )?{word} ", text, re.M) and not shutil.which(word)}
+        missing |= {word for word in re.findall(r"python3 -c 'import (\w+)", text) if not importlib.util.find_spec(word)}
         self.skipped |= missing
         return bool(missing)
 

@@ -38,6 +38,8 @@ python3           python3
 ?exiftool         libimage-exiftool-perl
 ?xmllint          libxml2-utils
 ?convert-im6.q16  imagemagick
+?vips             libvips-tools
+?jq               jq
 ?clang-format     clang-format
 ?mpirun.openmpi   openmpi-bin
 ?pc:ompi-c        libopenmpi-dev

@@ -36,7 +36,7 @@ static void on_warning(void *context, const char *sentence)
 {
     const Options *const o = context;
     if (!o->quiet)
-        fprintf(stderr, "%s: warning: %s\n", o->command, sentence);
+        text_put_warning(stderr, o->command, "%s", sentence);
 }
 
 /* Selects the page that the input names, or its only image. */

@@ -127,7 +127,7 @@ static void put_bash(FILE *out)
 /* Inside single quotes; brackets and colons end descriptions. */
 static void zsh_text(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++)
+    for (; *text != '\0' && *text != '\n'; text++)
         if (*text == '\'')
             fputs("'\\''", out);
         else if (strchr("[]:\\", *text) != NULL)
@@ -214,7 +214,7 @@ static void put_zsh(FILE *out)
 static void fish_text(FILE *out, const char *text)
 {
     fputc('\'', out);
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0' && *text != '\n'; text++) {
         if (*text == '\'' || *text == '\\')
             fputc('\\', out);
         fputc(*text, out);

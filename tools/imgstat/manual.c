@@ -32,7 +32,7 @@ static size_t put_word(FILE *out, const char *word, size_t length)
 static size_t put_text(FILE *out, const char *text, size_t column)
 {
     while (*text != '\0') {
-        const size_t length = strcspn(text, " ");
+        const size_t length = strcspn(text, " \n");
         if (column > 0 && column + 1 + length > LINE) {
             fputc('\n', out);
             column = 0;
@@ -42,7 +42,12 @@ static size_t put_text(FILE *out, const char *text, size_t column)
         else if (*text == '.' || *text == '\'')
             fputs("\\&", out);
         column += (column > 0) + put_word(out, text, length);
-        text += length + (text[length] == ' ');
+        text += length;
+        if (*text == '\n') {
+            fputs("\n.br\n", out);
+            column = 0;
+        }
+        text += *text != '\0';
     }
     return column;
 }
@@ -81,8 +86,10 @@ static void put_option(FILE *out, const Option *option)
         fprintf(out, "=\\fI%s", option->argument);
     fputs("\\fR\n", out);
     size_t column = put_text(out, option->help, put_commands(out, option));
-    fputs(".", out);
-    column++;
+    if (column > 0) {
+        fputs(".", out);
+        column++;
+    }
     if (option->more != NULL)
         column = put_text(out, option->more, column);
     if (option->otherwise != NULL) {

@@ -64,7 +64,7 @@ typedef struct Option {
     unsigned commands; /* bits, 1 << Command */
     OptionGroup group;
     bool rare;             /* listed by --help-all only */
-    const char *help;      /* what it does; no full stop at the end */
+    const char *help;      /* what it does; no full stop at the end; a newline begins a line */
     const char *otherwise; /* the default; NULL: there is none to name */
     const char *more;      /* sentences that only the manual has; NULL: none */
 } Option;

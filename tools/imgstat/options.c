@@ -169,8 +169,9 @@ static bool answer_wrong(Command command, int code, char *const *argv, const Opt
 /* Notes an option, unless it changes no result. */
 static void note_argument(const Option *option, const char *text, Options *o)
 {
-    static const char neutral[] = " device jobs memory quiet verbose save-record files0-from shard "
-                                  "shards state force skip-existing ";
+    static const char neutral[] =
+        " device jobs memory quiet verbose color save-record files0-from shard "
+        "shards state force skip-existing ";
     char name[40];
     snprintf(name, sizeof name, " %s ", option->name);
     if (strstr(neutral, name) != NULL)
@@ -435,6 +436,8 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
     if (command == COMMAND_EQUALIZE)
         out->transform.method.transform = IMGSTAT_EQUALIZE;
     const bool good = read_words(command, argc, argv, out);
+    /* What shards print is kept in files. */
+    terminal_want_colours(out->shards > 0 || out->state != NULL ? COLOUR_NEVER : out->colour);
     if (out->help != HELP_NONE) {
         help_command(stdout, command, out->help == HELP_ALL);
         return PARSE_DONE;

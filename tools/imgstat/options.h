@@ -5,6 +5,7 @@
 
 #include "group_name.h"
 #include "imgstat.h"
+#include "terminal.h"
 
 #include <sys/types.h>
 
@@ -65,6 +66,7 @@ typedef struct Options {
 
     OutputStyle style;
     bool quiet, verbose;
+    ColourWanted colour;
     HelpWanted help;
 
     bool recursive, indices, salvage;

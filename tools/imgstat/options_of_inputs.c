@@ -151,6 +151,13 @@ static const Option rows[] = {
     {.name = "verbose", .letter = 'v', .type = OPTION_FLAG, .target = PLACE(verbose),
      .commands = RUNNING, .group = GROUP_RUNNING,
      .help = "Report the device and each input's time on stderr"},
+    {.name = "color", .argument = "WHEN", .type = OPTION_CHOICE, .target = PLACE(colour),
+     .words = "auto always never", .least = COLOUR_AUTO, .commands = LIMITED | MERGE,
+     .group = GROUP_RUNNING, .rare = true,
+     .help = "Use colours for people: auto, always or never",
+     .otherwise = "auto: on a terminal, unless $NO_COLOR is set or $TERM is dumb",
+     .more = "JSON, CSV and files have none. On a terminal long names are shortened in the middle, so "
+             "that tables fit, and progress is shown."},
 
     /* ---- Help ---- */
     {.name = "help", .letter = 'h', .type = OPTION_CALL, .set = set_help, .commands = COMMAND_ANY,

@@ -31,10 +31,12 @@ static const Option rows[] = {
      .help = "Print one JSON object"},
     {.name = "fail-on", .argument = "FLAGS", .type = OPTION_TEXT, .target = PLACE(fail_on),
      .commands = REPORT, .group = GROUP_OUTPUT,
-     .help = "Exit with status 1 if an image has one of these flags: damaged, empty, constant, "
-             "clipped-low, clipped-high, clipped-low-all, clipped-high-all, few-levels, stepped, "
-             "low-contrast, dark, bright, odd-form, duplicate, outlier; clipped means those that "
-             "begin so. A threshold may follow, as in 'clipped>1%,constant'",
+     .help = "Exit with status 1 if an image has one of these flags, as in 'clipped>1%,constant'\n"
+             "damaged, empty, constant, clipped-low, clipped-high, clipped-low-all, "
+             "clipped-high-all, few-levels, stepped, low-contrast, dark, bright, odd-form, "
+             "duplicate, outlier\n"
+             "clipped: all that begin so\n"
+             "A threshold may follow after > or <",
      .more = "It is that of the page and of --json as well. docs/reports.md defines the flags."},
     {.name = "thumbs", .argument = "N", .type = OPTION_COUNT, .target = PLACE(thumbs),
      .given = PLACE(has_thumbs), .most = 100000, .commands = REPORT, .group = GROUP_OUTPUT,
@@ -168,10 +170,13 @@ static const Option rows[] = {
 
     {.name = "by", .argument = "WHAT", .type = OPTION_CALL, .set = set_by,
      .words = "page channel file all group=", .commands = MEASURING, .group = GROUP_STATISTICS,
-     .help = "page: measure each page by itself; channel: as one all pages of a channel, where the "
-             "file declares axes; file: as one all images of a file; all: as one all images of all "
-             "files; group=REGEX: those whose file's name has the same part in the first "
-             "parentheses of REGEX, or the same match",
+     .help = "Choose what is measured as one\n"
+             "page: each page\n"
+             "channel: all pages of a channel, where the file declares axes\n"
+             "file: all images of a file\n"
+             "all: all images of all files\n"
+             "group=REGEX: those whose file's name has the same part in the first parentheses of "
+             "REGEX, or the same match\n",
      .otherwise = "page",
      .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
              "\"\". Images of several types in a group are several results. Wider types than 16 "

@@ -11,10 +11,12 @@ static const Option rows[] = {
     {.name = "method", .argument = "NAME", .type = OPTION_CALL, .set = set_method,
      .words = "stretch percentile meanstd gamma match", .commands = NORMALIZE,
      .group = GROUP_METHOD,
-     .help = "Choose the method. stretch: extrema to the ends of the output range; percentile: "
-             "the same after a cut; meanstd: to a mean and a deviation; gamma: to a power; "
-             "match: to the histogram of another image. A value may follow: meanstd=128,40, "
-             "gamma=2.2, match=FILE",
+     .help = "Choose the method; a value may follow\n"
+             "stretch: extrema to the ends of the output range\n"
+             "percentile: the same after a cut, see --clip\n"
+             "meanstd=M,S: to a mean and a deviation\n"
+             "gamma=G: to a power\n"
+             "match=FILE: to the histogram of another image\n",
      .otherwise = "stretch"},
     {.name = "in-range", .argument = "LO,HI", .type = OPTION_CALL, .set = set_in_range,
      .commands = NORMALIZE, .group = GROUP_METHOD,
@@ -57,14 +59,18 @@ static const Option rows[] = {
     {.name = "channels", .argument = "MODE", .type = OPTION_CHOICE,
      .target = PLACE(transform.method.channels), .words = "each joint luma",
      .least = IMGSTAT_EACH, .commands = NORMALIZE, .group = GROUP_MAPPING,
-     .help = "each: map every channel by itself; joint: map all channels by one map; luma: map "
-             "the luma of RGB and keep hue and saturation",
+     .help = "Choose what has one map\n"
+             "each: every channel its own\n"
+             "joint: all channels the same\n"
+             "luma: the luma of RGB; hue and saturation stay\n",
      .otherwise = "joint; each for match"},
     {.name = "channels", .argument = "MODE", .type = OPTION_CHOICE,
      .target = PLACE(transform.method.channels), .words = "each joint luma",
      .least = IMGSTAT_EACH, .commands = EQUALIZE, .group = GROUP_MAPPING,
-     .help = "each: map every channel by itself; joint: map all channels by one map; luma: map "
-             "the luma of RGB and keep hue and saturation",
+     .help = "Choose what has one map\n"
+             "each: every channel its own\n"
+             "joint: all channels the same\n"
+             "luma: the luma of RGB; hue and saturation stay\n",
      .otherwise = "luma of RGB, else each; each for --match"},
     {.name = "out-range", .argument = "LO,HI", .type = OPTION_CALL, .set = set_out_range,
      .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
@@ -85,11 +91,14 @@ static const Option rows[] = {
     {.name = "together", .argument = "WHAT", .implied = "all", .type = OPTION_CALL,
      .set = set_together, .words = "page channel file all group=", .commands = MAKING,
      .group = GROUP_MAPPING,
-     .help = "Make one transfer from several images, which are read twice: page: from each page; "
-             "channel: from all pages of a channel of a file; file: from all images of a file; all: "
-             "from all images of all files, of each channel where files declare axes, also without "
-             "=WHAT; group=REGEX: the same from files whose name has the same part in the first "
-             "parentheses of REGEX, or the same match",
+     .help = "Make one transfer from several images, which are read twice\n"
+             "page: from each page\n"
+             "channel: from all pages of a channel of a file\n"
+             "file: from all images of a file\n"
+             "all, or no WHAT: from all images of all files, of each channel where files declare "
+             "axes\n"
+             "group=REGEX: the same from files whose name has the same part in the first "
+             "parentheses of REGEX, or the same match\n",
      .otherwise = "channel where a file declares axes, else page",
      .more = "REGEX is a POSIX extended regular expression. Names without a match are in the group "
              "\"\". WHAT may follow a blank as well: a file that is named all is ./all then."},

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* print_table.c: chooses column widths from the first rows and keeps to them. */
 #include "print_table.h"
+#include "terminal.h"
 #include "text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Enough rows to see the usual widths, few enough to fill one screen at a time. */
-enum { WAITING_MAX = 64, COLUMNS_MAX = 64, WIDEST_NAME = 48 };
+enum { WAITING_MAX = 64, COLUMNS_MAX = 64, WIDEST_NAME = 48, NARROWEST_NAME = 12 };
 
 /* Begins a cell that stands right, as numbers do; no name holds it, controls are masked. */
 enum { RIGHT = '\x1F' };
@@ -19,12 +21,15 @@ struct Table {
     size_t n_waiting;
     bool fixed; /* widths are chosen */
     size_t widths[COLUMNS_MAX];
+    size_t name;   /* columns that a name may take; longer ones are shortened on a terminal */
+    size_t screen; /* columns of the terminal; 0: it is none */
+    bool headed;   /* the header is printed */
 };
 
 Table *table_create(void)
 {
     Table *const table = text_alloc(sizeof *table);
-    *table = (Table){0};
+    *table = (Table){.name = WIDEST_NAME, .screen = terminal_width(STDOUT_FILENO)};
     return table;
 }
 
@@ -40,13 +45,22 @@ static void fix_widths(Table *table)
             if (text == NULL)
                 continue;
             size_t width = text_width(text) - (text[0] == RIGHT);
-            if (column == 0 && width > WIDEST_NAME)
+            if (column == 0 && table->screen == 0 && width > WIDEST_NAME)
                 width = WIDEST_NAME;
             if (width > table->widths[column])
                 table->widths[column] = width;
             free(text);
             cell = tab != NULL ? tab + 1 : NULL;
         }
+    }
+    size_t others = 0;
+    for (size_t column = 1; column < COLUMNS_MAX; column++)
+        others += table->widths[column] > 0 ? 2 + table->widths[column] : 0;
+    if (table->screen > 0) {
+        const size_t room = table->screen > others ? table->screen - others : 0;
+        table->name = room > NARROWEST_NAME ? room : NARROWEST_NAME;
+        if (table->widths[0] > table->name)
+            table->widths[0] = table->name;
     }
     table->fixed = true;
 }
@@ -61,12 +75,19 @@ static void print_cell(const char *cell, size_t width, bool right, bool last)
         printf("%s%*s", cell, last ? 0 : padding, "");
 }
 
-static void print_line(const Table *table, char *line)
+/* The name that a row begins with: on a terminal within its column, else whole on a line of its
+ * own where it is wider. */
+static void print_name(const Table *table, const char *name)
 {
-    if (strchr(line, '\t') == NULL) {
-        puts(line);
-        return;
-    }
+    char *const shown = table->screen > 0 ? text_shorten(name, table->name) : text_copy(name);
+    print_cell(shown, table->widths[0], false, false);
+    if (text_width(shown) > table->name)
+        printf("\n%*s", (int)table->widths[0], "");
+    free(shown);
+}
+
+static void print_cells(const Table *table, char *line)
+{
     size_t columns = 1;
     for (const char *s = line; *s != '\0'; s++)
         columns += *s == '\t';
@@ -78,11 +99,25 @@ static void print_line(const Table *table, char *line)
         const bool last = column + 1 == columns;
         if (column > 0 && !(last && cell[0] == '\0'))
             fputs("  ", stdout);
-        print_cell(right ? cell + 1 : cell, width, right, last);
-        if (column == 0 && text_width(cell) > WIDEST_NAME)
-            printf("\n%*s", (int)width, "");
+        if (column == 0 && !right)
+            print_name(table, cell);
+        else
+            print_cell(right ? cell + 1 : cell, width, right, last);
     }
-    putchar('\n');
+}
+
+static void print_line(Table *table, char *line)
+{
+    const Styles *const styles = terminal_styles(STDOUT_FILENO);
+    if (strchr(line, '\t') == NULL) {
+        puts(line);
+        return;
+    }
+    const bool header = !table->headed;
+    table->headed = true;
+    fputs(header ? styles->heading : "", stdout);
+    print_cells(table, line);
+    puts(header ? styles->end : "");
 }
 
 void table_flush(Table *table)
