@@ -8,9 +8,9 @@
  * gets a line when a GPU is closed: its name, the calls that worked, and the images that these have
  * decoded. IMGSTAT_STAND_IN_STEP is what becomes of the n-th call of all that can fail, those for
  * memory and copies included: "memory 5" or "memory 5+", it lacks memory, once or from there on, or
- * "lost 5+"; IMGSTAT_STAND_IN_STEPS names a file that gets their number. When the last one is closed, all are as new. They decode images by zlib and by the
- * arithmetic of the kernels; IMGSTAT_STAND_IN_DOUBT is the part of them, "3" for every third, that
- * they doubt. */
+ * "lost 5+"; IMGSTAT_STAND_IN_STEPS names a file that gets their number. When the last one is
+ * closed, all are as new. They decode images by zlib and by the arithmetic of the kernels;
+ * IMGSTAT_STAND_IN_DOUBT is the part of them, "3" for every third, that they doubt. */
 #include "codec/decode_work.h"
 #include "device/module.h"
 

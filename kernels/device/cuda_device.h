@@ -96,7 +96,7 @@ typedef struct CudaDevice {
     CudaDriver driver;
     CUcontext context; /* the runtime's own; kept, as by the runtime, until the process ends */
     unsigned long long context_id; /* another one: the program has destroyed the context */
-    bool gone; /* the context has been destroyed, with all that was in it */
+    bool gone;                     /* the context has been destroyed, with all that was in it */
     cudaDeviceProp properties;
     int max_shared;       /* bytes a block can have after opting in */
     const Tuning *tuning; /* of its family */

@@ -94,14 +94,16 @@ static __device__ __noinline__ uint32_t count_item(Block16 *block, uint64_t *bin
  *             as many others, 16 bits each; the rest has words. Increments of exactly 1 merge
  *             within a warp, so frequent values cost nothing. What has no counter goes to the
  *             record in global memory; a block that meets much of it changes its layout. None of
- *             this can change the result, only the time.
- *   Work      8 to 16 instructions and 1 or 2 increments a sample.
- *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
+ *             this can change the result, only the time. Where a block has less than 128 KiB, the
+ *             values are divided into shares: a block counts those of one, for whom the others
+ *             fall into a spare word, and blocks of all shares go through the image side by side.
+ *   Work      8 to 16 instructions and 1 or 2 increments a sample; with shares some 6 and 1 a share.
+ *   Memory    reads 2 n bytes once; of several channels or shares, blocks of all of them read the
  *             same items at about the same time, all but the first out of the cache. Few blocks
  *             read an item again to find an extremum. Adds up to 65,536 bins a block and image.
- *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole
- *             steps: the first is that of the block's number, the others come from a queue a
- *             channel, in order. Begins while the launch before ends (after_all_before).
+ *   Launch    one persistent block of 1,024 an SM, as many for each share of each channel; items of
+ *             whole steps: the first is that of the block's number, the others come from a queue a
+ *             share, in order. Begins while the launch before ends (after_all_before).
  *   Requires  CHANNELS: those of the image, no mask; or 0: any image. work.words: 32-bit words of
  *             the table, a multiple of 4,096. Samples aligned. Queues, states and packs zero.
  *   Result    bins, n, masked, extrema added to the records; queues, states and packs zero again.
@@ -131,8 +133,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
             load_image(work, &block, wanted);
             if (threadIdx.x == 0) /* each share counts all of them */
                 block.image.items *= work.shares;
-            choose_layout(&block, work, probe_image(block.image, channel), false,
-                          number == NONE);
+            choose_layout(&block, work, probe_image(block.image, channel), false, number == NONE);
             number = wanted;
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
             flush<CHANNELS>(work, &block, channel, false); /* the sample misled: counters for all */
@@ -171,8 +172,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *             launch before, so counting begins before that has ended.
  *   Work      as measure_narrow16; twice that after an overflow.
  *   Memory    as measure_narrow16; warps have no common item, so a block reads two tiles again.
- *   Launch    one persistent block of 1,024 an SM, as many for each channel; fewer where there are
- *             not as many tiles.
+ *   Launch    one persistent block of 1,024 an SM, as many for each share of each channel; fewer
+ *             where there are not as many tiles.
  *   Requires  as measure_narrow16; one image, one row, no mask.
  *   Result    as measure_narrow16.
  */
@@ -262,8 +263,7 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     assert(work.images || (uintptr_t)work.only.pixels % 2 == 0);
     if (parts == 1 || work.n_images > 1 ||
         work.only.tiles < device->tuning->together_bytes / NARROW16_TILE)
-        return launch_behind(&mine, kernel, "measure_narrow16", each * parts, THREADS, bytes,
-                             err);
+        return launch_behind(&mine, kernel, "measure_narrow16", each * parts, THREADS, bytes, err);
     return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * parts, THREADS,
                        (size_t)bytes, err, work);
 }

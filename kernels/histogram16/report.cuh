@@ -407,8 +407,8 @@ DEVICE void report_image(const Work &work, Block16 *block, NarrowState *state, u
         unsigned *lock = record_lock(work, image.tally);
         if (work.images) /* the only image of a launch has its record to itself */
             lock_acquire(lock);
-        narrow_merge(image.tally + channel, image.rows * image.row_pixels - masked,
-                     masked, low, high);
+        narrow_merge(image.tally + channel, image.rows * image.row_pixels - masked, masked, low,
+                     high);
         if (work.images)
             lock_release(lock);
         if (!block->sole) {

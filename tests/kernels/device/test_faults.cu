@@ -323,7 +323,8 @@ static void check_outcome(const std::string &what, const Outcome &expected, cons
         check(is_sentence(why), what + " reports: " + why);
 }
 
-/* ---- Out of memory ---------------------------------------------------------------------------- */
+/* ---- Out of memory ----------------------------------------------------------------------------
+ */
 
 static void test_memory()
 {
@@ -349,7 +350,8 @@ static void test_memory()
     fault = Fault{};
 }
 
-/* ---- In processes of their own: they lose the context ------------------------------------------ */
+/* ---- In processes of their own: they lose the context ------------------------------------------
+ */
 
 /* A kernel traps in the place of launch n: the processor takes over, or the sentence is right. */
 static void trap(unsigned n)

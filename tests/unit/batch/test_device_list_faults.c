@@ -22,9 +22,12 @@ typedef struct Way {
     size_t files; /* the first of them: CLAHE has no floats */
 } Way;
 
-static const Way ways[] = {{"", true, IMGSTAT_STRETCH, 3},        {"threads", true, IMGSTAT_STRETCH, 3},
-                           {"", false, IMGSTAT_EQUALIZE, 3},      {"threads", false, IMGSTAT_STRETCH, 3},
-                           {"threads", false, IMGSTAT_PERCENTILE, 3}, {"", false, IMGSTAT_CLAHE, 2}};
+static const Way ways[] = {{"", true, IMGSTAT_STRETCH, 3},
+                           {"threads", true, IMGSTAT_STRETCH, 3},
+                           {"", false, IMGSTAT_EQUALIZE, 3},
+                           {"threads", false, IMGSTAT_STRETCH, 3},
+                           {"threads", false, IMGSTAT_PERCENTILE, 3},
+                           {"", false, IMGSTAT_CLAHE, 2}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* Of each file its sentence, "" if it is good, and its statistics or what was written. */
