@@ -239,6 +239,8 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
 {
     enum { RESERVE = sizeof(Block16) + BEHIND_BYTES };
     enum { ROUND = 4096 }; /* whole buckets, warps and vectors */
+    static_assert(4 * shares_of((99 * 1024 - RESERVE) / 4 / ROUND * ROUND) == MEASURE_PARTS,
+                  "the least that a block has");
     CudaDevice *device = launch->device;
     Launch mine = *launch;
     Work &work = mine.work;
