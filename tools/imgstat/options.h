@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_OPTIONS_H
 #define IMGSTAT_TOOLS_OPTIONS_H
 
+#include "field_list.h"
 #include "group_name.h"
 #include "imgstat.h"
 #include "terminal.h"
@@ -97,6 +98,7 @@ typedef struct Options {
     bool records;            /* the inputs are records */
     bool partial;            /* shards may be missing */
     unsigned ddof;
+    FieldList fields; /* of stats; none: those that a style has */
 
     /* hist only */
     const char *plot;                 /* NULL for none */

@@ -117,6 +117,13 @@ static const Option rows[] = {
              "samples begin at 1. Floats have NaN in place of 0."},
 
     /* ---- Statistics ---- */
+    {.name = "fields", .argument = "LIST", .type = OPTION_CALL, .set = set_fields,
+     .commands = STATS | MERGE, .group = GROUP_STATISTICS,
+     .help = "Print these fields only, named as the columns of --csv, in this order: "
+             "file,channel,mean",
+     .more = "It holds for tables, --csv and --json, whose keys stay in their own order. Warnings are "
+             "on standard error alone then. percentiles stands for all of --percentiles. Without a "
+             "field of channels a row is about an image. What is not printed is not measured."},
     {.name = "percentiles", .argument = "LIST", .type = OPTION_CALL, .set = value_percentiles,
      .commands = STATS | MERGE, .group = GROUP_STATISTICS,
      .help = "Add percentiles: numbers from 0 to 100, separated by commas, such as 1,50,99.5"},
@@ -191,9 +198,18 @@ static const Option rows[] = {
      .commands = HIST, .group = GROUP_PLOT,
      .help = "Write a plot of one image to FILE.svg or FILE.png; - is SVG on standard output",
      .more = "It shows the first page unless --page names another."},
+    {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
+     .commands = COMPARE, .group = GROUP_PLOT,
+     .help = "Draw both distributions of each channel to FILE.svg or FILE.png; - is SVG on standard "
+             "output",
+     .more = "Of integers of up to 16 bits the histograms and the cumulative distributions, of other "
+             "types these alone."},
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = HIST,
      .group = GROUP_PLOT,
      .help = "With --plot or --save-record: replace an existing file"},
+    {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = COMPARE,
+     .group = GROUP_PLOT,
+     .help = "With --plot: replace an existing file"},
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(force), .commands = STATS,
      .group = GROUP_STATISTICS, .rare = true,
      .help = "With --save-record: replace an existing file"},

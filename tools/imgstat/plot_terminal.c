@@ -36,7 +36,8 @@ static void draw_rows(FILE *out, const Curve *curve, const Glyphs *glyphs, unsig
         fputs(terminal_channel(styles, curve->name), out);
         for (uint32_t i = 0; i < curve->n; i++) {
             const double full = (double)(height * glyphs->n_levels);
-            double level = ceil(curve_height(curve->counts[i], curve->peak, log) * full);
+            double level =
+                ceil(curve_height((double)curve->counts[i], (double)curve->peak, log) * full);
             level -= (double)(row * glyphs->n_levels); /* what reaches into this row */
             if (level < 0)
                 level = 0;

@@ -96,6 +96,12 @@ void text_put_file_warning(FILE *err, const char *path, const char *sentence)
     free(name);
 }
 
+const char *text_base(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
 /* The common blocks are enough for aligning file names; a full table would be larger than the
  * rest of the program's text handling. */
 static size_t character_width(uint32_t c)

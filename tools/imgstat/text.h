@@ -36,6 +36,8 @@ __attribute__((format(printf, 3, 4))) void text_put_warning(FILE *err, const cha
                                                             const char *format, ...);
 /* The same of a sentence of the library about a file, which must not be taken for an error. */
 void text_put_file_warning(FILE *err, const char *path, const char *sentence);
+/* The last part of a path, or all of it where that is empty. */
+const char *text_base(const char *path);
 /* Columns that valid UTF-8 takes on a terminal: 2 for East Asian wide, 0 for combining marks. */
 size_t text_width(const char *utf8);
 /* A text without its middle, which an ellipsis stands for, where it takes more than so many
