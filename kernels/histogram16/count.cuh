@@ -247,8 +247,7 @@ DEVICE void count_tile(Block16 *block, const Fast &fast, uint64_t *bins, const u
     enum { WORDS = Own<CHANNELS>::WORDS };
     uint32_t word[WORDS];
     gather<CHANNELS>(v, own, word);
-    if (FOLD || block->tracks)
-        update_any(seen, mode, word, block->image);
+    update_any(seen, mode, word, block->image);
     if (FOLD) {
         count_mixed(fast, word);
     } else {

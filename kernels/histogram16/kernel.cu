@@ -21,11 +21,9 @@ DEVICE unsigned channel_of(const Work &work)
     return work.channel0 + part_of(work) / work.shares;
 }
 
-/* One thread. The middle share has the fewest samples of dark images and of signed ones. */
-DEVICE void take_share(const Work &work, Block16 *block)
+DEVICE unsigned share_of(const Work &work)
 {
-    block->share = part_of(work) % work.shares;
-    block->tracks = block->share == work.shares / 2;
+    return part_of(work) % work.shares;
 }
 
 /* Asks for the item after the one that the block begins. One thread. */
@@ -122,7 +120,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         after_all_before();
     if (threadIdx.x == 0) {
         block.is_static = false;
-        take_share(work, &block);
+        block.share = share_of(work);
     }
     for (uint32_t item = blockIdx.x / parts_of(work); item < work.n_items; item = block.next) {
         const uint32_t wanted = work_image_of(work, item);
@@ -193,7 +191,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const Probe probe = probe_image(work.only, channel);
     if (threadIdx.x == 0) {
         block.is_static = true;
-        take_share(work, &block);
+        block.share = share_of(work);
         block.total = block.counted = 0;
     }
     load_image(work, &block, 0);

@@ -44,7 +44,6 @@ struct Block16 {
     uint64_t samples;  /* in the table; only thread 0 looks */
     uint32_t number;   /* of the image */
     uint32_t share;    /* of the values, that the block counts; 0 is all if they are not shared */
-    bool tracks;       /* extrema of whole tiles: of blocks that share the values one does */
     uint32_t items;    /* of the image, done by this block since the last report */
     int key[2];        /* minimum and maximum; above and below all keys: none yet */
     uint64_t tile[2];  /* that has them first */

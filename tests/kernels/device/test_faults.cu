@@ -335,16 +335,16 @@ static void test_memory()
         check(all > 5 && held == 0, std::string(way.name) + ": " + std::to_string(all) +
                                         " allocations, " + std::to_string(held) + " held");
         for (unsigned n = 1; n <= all; n++)
-            for (int kind = 0; kind < 4; kind++) {
-                const bool falls_back = kind % 2;
+            for (int more = 0; more < 2; more++) {
+                const bool falls_back = (n + (unsigned)more) % 2;
                 const std::string what = std::string(way.name) + ", allocation " +
-                                         std::to_string(n) + (kind / 2 ? " and later" : "") +
+                                         std::to_string(n) + (more ? " and later" : "") +
                                          (falls_back ? ", auto" : "");
-                fault = Fault{n, kind / 2 > 0, 0};
+                fault = Fault{n, more > 0, 0};
                 check_outcome(what, expected, run(way, "cuda", falls_back), falls_back);
                 check(held == 0, what + ": memory is lost");
             }
-        printf("%-14s %3u allocations, each failed 4 times\n", way.name, all);
+        printf("%-14s %3u allocations, each failed twice\n", way.name, all);
     }
     fault = Fault{};
 }
@@ -376,8 +376,9 @@ static void reset(bool goes_on)
     ImgstatDevice *device = NULL;
     ImgstatRecord *record = NULL;
     static uint8_t pixels[BYTES];
+    std::vector<void *> own(goes_on ? 50 : 0);
     ImagePro image;
-    void *own = NULL, *pinned = NULL;
+    void *pinned = NULL;
     DevMem memory;
     must(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, 1024, 1024, 1, IMGSTAT_U8, 0, NULL, NULL,
                             &image, &error),
@@ -387,40 +388,35 @@ static void reset(bool goes_on)
     imgstat_record_destroy(record);
     must(device->ops->alloc(device, BYTES, &memory, &error), error);
     must(device->ops->host_alloc(device, BYTES, &pinned, &error), error);
-    check(cudaDeviceReset() == cudaSuccess, "reset");
-    std::vector<void *> theirs;
-    for (int i = 0; goes_on && i < 50; i++) {
-        check(__real_cudaMalloc(&own, BYTES) == cudaSuccess &&
-                  cudaMemset(own, 0x5A, BYTES) == cudaSuccess,
+    check(__real_cudaFree(NULL) == cudaSuccess && cudaDeviceReset() == cudaSuccess, "reset");
+    for (void *&at : own)
+        check(__real_cudaMalloc(&at, BYTES) == cudaSuccess &&
+                  cudaMemset(at, 0x5A, BYTES) == cudaSuccess,
               "the program's own memory");
-        theirs.push_back(own);
-    }
-    for (int i = 0; i < 2; i++) {
-        const ImgstatResult result = imgstat_measure_image(device, &image, NULL, &record, &error);
-        check(result == IMGSTAT_ERR_DEVICE && is_sentence(error.message),
+    for (int i = 0; i < 2; i++)
+        check(imgstat_measure_image(device, &image, NULL, &record, &error) == IMGSTAT_ERR_DEVICE &&
+                  is_sentence(error.message),
               std::string("a context that is gone: ") + error.message);
-        if (i == 0)
-            printf("after a reset: %s\n", error.message);
-    }
     device->ops->release(device, &memory);
     device->ops->host_release(device, pinned);
     imgstat_device_close(device);
-    for (void *at : theirs) { /* nobody else's */
+    for (void *at : own) { /* nobody else has freed it */
         std::vector<unsigned char> bytes(BYTES);
         check(cudaMemcpy(bytes.data(), at, BYTES, cudaMemcpyDeviceToHost) == cudaSuccess &&
-                  bytes[0] == 0x5A && bytes[BYTES - 1] == 0x5A,
+                  bytes[0] == 0x5A && bytes[BYTES - 1] == 0x5A &&
+                  __real_cudaFree(at) == cudaSuccess,
               "the program's memory is changed");
-        check(__real_cudaFree(at) == cudaSuccess, "the program's memory is freed");
     }
-    const ImgstatResult again = __real_imgstat_device_open("cuda", 1, &device, &error);
-    printf("opened again: %s\n", again == IMGSTAT_OK ? "yes" : error.message);
+    /* Whether the driver gives the module another context is not ours to say. */
+    ImgstatResult again = __real_imgstat_device_open("cuda", 1, &device, &error);
     if (again == IMGSTAT_OK) {
-        const ImgstatResult result = imgstat_measure_image(device, &image, NULL, &record, &error);
-        printf("and measures: %s\n", result == IMGSTAT_OK ? "yes" : error.message);
-        if (result == IMGSTAT_OK)
-            imgstat_record_destroy(record);
+        again = imgstat_measure_image(device, &image, NULL, &record, &error);
         imgstat_device_close(device);
     }
+    if (again == IMGSTAT_OK)
+        imgstat_record_destroy(record);
+    check(again == IMGSTAT_OK || is_sentence(error.message), error.message);
+    printf("opened again after a reset: %s\n", again == IMGSTAT_OK ? "yes" : error.message);
 }
 
 /* Works while others do. */
