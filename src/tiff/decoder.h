@@ -105,6 +105,9 @@ ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err);
 /* Returns the name of a compression, such as "JPEG 2000", NULL if it is not known. */
 const char *tiff_compression_name(uint16_t compression);
 
+/* Codec.compression */
+const char *tiff_compression_at(size_t i);
+
 /* Returns the name of a photometric interpretation, "unknown" if it is not known. */
 const char *tiff_photometric_name(uint16_t code);
 
@@ -131,10 +134,16 @@ ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warning
 /* Codec.layout */
 void tiff_layout_describe(Decoder *base, ImgstatLayout *out);
 
-/* ---- tiff/layout.c; see tiff/layout.h as well ---- */
+/* ---- tiff/tile_check.c ---- */
 
 /* Checks that every tile lies in the file and can be as large as declared. */
 ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err);
+
+/* ---- tiff/layout.c; see tiff/layout.h as well ---- */
+
+/* Returns how many threads may have a handle each: libtiff loads all fields of the page for every
+ * one. */
+unsigned tiff_handle_threads(const TiffDecoder *td);
 
 /* Returns whether samples are not whole as libtiff decodes them. */
 bool tiff_needs_unpack(const TiffLayout *layout);
