@@ -3,8 +3,8 @@
 # Builds and tests the CUDA device on a machine with a GPU, which may be without network.
 #
 # usage: tests/run-gpu.sh [build] [test] [cards] [sanitize] [devices] [folder] [bench]
-# Default: all, in this order. cards: the GPU tests as on a card with 99 KiB of shared memory, the PTX of 8.0 as the driver
-# compiles it, and whether nvcc compiles the architectures that a release has; folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
+# Default: all, in this order. cards: the GPU tests as on a card with 99 KiB of shared memory and with the PTX of 8.0, and
+# whether nvcc compiles the architectures that a release has; folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
 #
 # Libraries that the machine lacks are taken from .gpu-deps/ (unpacked packages, with an env.sh that sets the search
 # paths), the corpus from IMGSTAT_CORPUS, .gpu-corpus/ or .gpu-corpus.tar.xz. Environment: OUT (log files; default
@@ -53,6 +53,10 @@ step() {
     return $code
 }
 
+architecture() {
+    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep . || echo 90
+}
+
 # configure NAME FOLDER OPTION...
 configure() {
     configure_name=$1 configure_folder=$2
@@ -65,11 +69,10 @@ configure() {
 }
 
 do_build() {
-    architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
     python=OFF
     python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && python=ON
     configure configure "$build" -DIMGSTAT_TESTS=ON -DIMGSTAT_PYTHON=$python -DIMGSTAT_BENCH=ON \
-        -DCMAKE_CUDA_ARCHITECTURES="${architecture:-90}" &&
+        -DCMAKE_CUDA_ARCHITECTURES="$(architecture)" &&
         step build cmake --build "$build" --parallel "$jobs"
 }
 
@@ -86,10 +89,12 @@ gpu_tests() {
     ctest --test-dir "$1" --output-on-failure --label-regex gpu --exclude-regex 'corpus|ladder|hostile'
 }
 
-# Other cards on this one. The tests open the module beside them: PTX replaces it, and is compiled by the driver once.
+# Other cards on this one. A module of PTX for 8.0 replaces the one beside the tests; ptxas makes machine code of it on all
+# processors, the driver would take one.
 do_cards() {
     IMGSTAT_CUDA_SHARED_KIB=99 IMGSTAT_REQUIRE_CUDA=1 step shared-99 gpu_tests "$build"
-    configure configure-ptx "$build-ptx" -DIMGSTAT_TESTS=OFF -DIMGSTAT_PYTHON=OFF -DCMAKE_CUDA_ARCHITECTURES=80-virtual &&
+    configure configure-ptx "$build-ptx" -DIMGSTAT_TESTS=OFF -DIMGSTAT_PYTHON=OFF -DCMAKE_CUDA_ARCHITECTURES=OFF \
+        -DCMAKE_CUDA_FLAGS="--generate-code=arch=compute_80,code=sm_$(architecture)" &&
         step build-ptx cmake --build "$build-ptx" --target imgstat_cuda --parallel "$jobs" &&
         IMGSTAT_CUDA_MODULE=$PWD/$build-ptx/libimgstat-cuda.so IMGSTAT_TEST_SMALL=1 IMGSTAT_REQUIRE_CUDA=1 step ptx-80 gpu_tests "$build"
     configure configure-release "$build-release" -DIMGSTAT_TESTS=OFF -DIMGSTAT_PYTHON=OFF &&

@@ -12,6 +12,8 @@ extern "C" {
 
 #include <atomic>
 #include <cuda_runtime.h>
+#include <fstream>
+#include <iterator>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,10 +136,10 @@ static void check(bool good, const std::string &what)
 
 static void must(ImgstatResult result, const ImgstatError &error)
 {
-    if (result == IMGSTAT_OK)
-        return;
-    printf("%s\n", error.message);
-    exit(1);
+    if (result != IMGSTAT_OK) {
+        printf("%s\n", error.message);
+        exit(1);
+    }
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -191,14 +193,8 @@ static void make_files()
 /* What a file holds; "" if there is none. */
 static std::string contents(const std::string &path)
 {
-    std::string all;
-    char part[4096];
-    FILE *const file = fopen(path.c_str(), "rb");
-    for (size_t n; file && (n = fread(part, 1, sizeof part, file)) > 0;)
-        all.append(part, n);
-    if (file)
-        fclose(file);
-    return all;
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
 /* ---- Batches --------------------------------------------------------------------------------- */
