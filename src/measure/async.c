@@ -137,9 +137,9 @@ static ImgstatResult check_question(const ImgstatPending *pending, size_t i,
     if (how->region.width > 0 || how->region.height > 0)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the whole image was measured: a region is asked for too late");
-    if (how->hash || how->preview > 0)
+    if (how->hash || how->preview > 0 || how->clipped)
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "of images on a stream there is no hash and no preview");
+                         "of images on a stream there is no hash, preview or clipped count");
     if (pending->measured == 0)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
     if (i >= pending->measured)
