@@ -423,7 +423,7 @@ ImgstatResult cuda_wait_async(Device *base, void *stream, ImgstatError *err)
     status = cudaEventRecord(done, on);
     if (status == cudaSuccess)
         status = cudaEventSynchronize(done);
-    cuda_free_event(done);
+    cuda_free_event(device, done);
     CUDA_TRY(device, err, status);
     return IMGSTAT_OK;
 }
