@@ -319,20 +319,21 @@ static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const Im
     return cpu_device_ops.clahe_apply(device, page, &image, &mapped, err);
 }
 
-static ImgstatResult measure_async(Device *device, void *stream, const ImagePro *image,
-                                   const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+static ImgstatResult measure_async(Device *device, void *stream, const ImagePro *first,
+                                   const DeviceSeries *series, const DeviceRecord *record,
+                                   DevMem scratch, ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    const ImagePro host = on_host(image);
-    return cpu_device_ops.measure_async(device, stream, &host, record, scratch, err);
+    const ImagePro host = on_host(first);
+    return cpu_device_ops.measure_async(device, stream, &host, series, record, scratch, err);
 }
 
 static ImgstatResult transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                     ImagePro *to, ImgstatError *err)
+                                     ImagePro *to, const DeviceSeries *series, ImgstatError *err)
 {
     const ImagePro image = on_host(from);
     ImagePro mapped = on_host(to);
-    return cpu_device_ops.transform_async(transform, stream, &image, &mapped, err);
+    return cpu_device_ops.transform_async(transform, stream, &image, &mapped, series, err);
 }
 
 /* ---- Files ---- */

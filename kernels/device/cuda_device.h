@@ -319,10 +319,11 @@ ImgstatResult cuda_sort_begin(Device *device, ImgstatSample sample, uint64_t n, 
                               ImgstatError *err);
 ImgstatResult cuda_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
                             ImgstatError *err);
-size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
-ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
-                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-/* cuda_measure_async but that it adds to the record; within a call that has entered. */
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels, size_t n);
+ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *first,
+                                 const DeviceSeries *series, const DeviceRecord *record,
+                                 DevMem scratch, ImgstatError *err);
+/* cuda_measure_async of an image but that it adds to the record; within a call that has entered. */
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
 ImgstatResult cuda_wait_async(Device *device, void *stream, ImgstatError *err);
