@@ -207,11 +207,27 @@ static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* The window that the largest tile of Zstandard data declares. */
+static uint64_t zstd_window(const TiffDecoder *td)
+{
+    enum { MAGIC = 4, SINGLE = 0x20 };
+    uint8_t head[MAGIC + 2] = {0};
+    size_t got = 0;
+    const uint64_t at = TIFFGetStrileOffset(td->handle.tif, td->layout.stored_most);
+    if (source_read(td->base.source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
+        (head[MAGIC] & SINGLE))
+        return UINT64_MAX;
+    const uint64_t power = (uint64_t)1 << (10 + (head[MAGIC + 1] >> 3));
+    return power + power / 8 * (head[MAGIC + 1] & 7);
+}
+
 /* What libtiff's codec allocates for a tile, at most: windows of Zstandard and LZMA as far as they
  * are filled; with JPEG coefficients, which libtiff limits; samples before their last step. */
-static uint64_t codec_holds(const TiffLayout *layout)
+static uint64_t codec_holds(const TiffDecoder *td)
 {
-    const uint64_t zstd_window = 128u << 20, jpeg_limit = 100u << 20, tile = layout->tile_bytes;
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t usual_window = 8u << 20, jpeg_limit = 100u << 20, tile = layout->tile_bytes;
+    uint64_t window;
     switch (layout->compression) {
     case COMPRESSION_NONE:
     case COMPRESSION_LZW:
@@ -220,7 +236,10 @@ static uint64_t codec_holds(const TiffLayout *layout)
     case COMPRESSION_ADOBE_DEFLATE:
         return 0;
     case COMPRESSION_ZSTD:
-        return tile < zstd_window ? tile : zstd_window;
+        window = zstd_window(td);
+        if (window <= usual_window)
+            return 0; /* page_memory.c has room for it */
+        return tile < window ? tile : window;
     case COMPRESSION_LZMA:
         return tile;
     case COMPRESSION_JPEG:
@@ -280,14 +299,14 @@ static uint64_t tiles_hold(const TiffDecoder *td)
         return 0;
     case TIFF_READ_SCANLINES:
         return tiff_strip_suits(td) ? tiff_strip_holds(td)
-                                    : planes * (stored + codec_holds(layout) + handle_bytes(td));
+                                    : planes * (stored + codec_holds(td) + handle_bytes(td));
     case TIFF_READ_RGBA:
-        return stored + 5 * (uint64_t)layout->tile_bytes + codec_holds(layout);
+        return stored + 5 * (uint64_t)layout->tile_bytes + codec_holds(td);
     default:
         return stored + layout->tile_bytes +
                (tiff_decompressor_suits(td)
                     ? 0
-                    : tiff_handle_threads(td) * (codec_holds(layout) + handle_bytes(td)));
+                    : tiff_handle_threads(td) * (codec_holds(td) + handle_bytes(td)));
     }
 }
 
