@@ -70,12 +70,36 @@ case $man in
 'IMGSTAT 1 "20'[0-9][0-9]-[0-9][0-9]-[0-9][0-9]'" "imgstat '[0-9]*) pass "licence, documents, a dated man page" ;;
 *) fail "the man page starts with '$man'" ;;
 esac
+for command in $("$prefix/bin/imgstat" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    grep -q '^\.SH OPTIONS' "$prefix/share/man/man1/imgstat-$command.1" || fail "imgstat-$command.1 is not installed"
+done
+
+# ---- Hardened -----------------------------------------------------------------------------------
+
+for file in "$prefix/bin/imgstat" "$lib/libimgstat.so" "$lib/imgstat/libimgstat-cuda.so"; do
+    [ -e "$file" ] || continue
+    readelf -Wlhd "$file" >"$work/elf"
+    for wanted in 'Type: *DYN' ' GNU_RELRO ' ' GNU_STACK .* RW  ' '(FLAGS_1).* NOW'; do
+        grep -q "$wanted" "$work/elf" || fail "$file: no '$wanted' in readelf's output"
+    done
+    ! grep -q TEXTREL "$work/elf" || fail "$file is relocated in its code"
+done
+nm -D "$lib/libimgstat.so" >"$work/elf"
+grep -q '__stack_chk_fail' "$work/elf" || fail "no protection of the stack"
+grep -q '^CMAKE_BUILD_TYPE:.*=Debug' "$build/CMakeCache.txt" || grep -q '__read_chk' "$work/elf" || fail "no _FORTIFY_SOURCE"
+if [ "$(uname -m)" = x86_64 ]; then
+    objects=$(ar t "$lib/libimgstat.a" | wc -l)
+    checked=$(readelf -n "$lib/libimgstat.a" | grep -c 'x86 feature: .*IBT, SHSTK' || true)
+    [ "$checked" -eq "$objects" ] || fail "of $objects objects $checked check where jumps lead"
+fi
+pass "hardened: PIE, RELRO, bindings, stack, calls of libc, jumps"
 
 # ---- How large ----------------------------------------------------------------------------------
 
 # Without symbols, as packages are: the static library is the copy that only --component development holds.
 cmake --install "$build" --prefix "$work/strip" --strip >/dev/null
 rm "$(find "$work/strip" -name libimgstat.a)"
+rm -r "$work/strip/share/doc" # pictures
 kib=$(du -sk "$work/strip" | awk '{ print $1 }')
 most=4096
 [ -z "$(find "$work/strip" -name 'libimgstat-cuda.so')" ] || most=20480

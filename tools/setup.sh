@@ -38,7 +38,14 @@ python3           python3
 ?exiftool         libimage-exiftool-perl
 ?xmllint          libxml2-utils
 ?convert-im6.q16  imagemagick
+?vips             libvips-tools
+?jq               jq
 ?clang-format     clang-format
+?sphinx-build     python3-sphinx
+?sys:myst_parser  python3-myst-parser
+?doxygen          doxygen
+?codespell        codespell
+?proselint        python3-proselint
 ?mpirun.openmpi   openmpi-bin
 ?pc:ompi-c        libopenmpi-dev
 ?mpirun.mpich     mpich
@@ -132,7 +139,8 @@ newer_cmake() {
     echo "CMake 3.25 or newer is needed; installing it into build/cmake"
     # hash: the shell remembers where the old one is
     if ! { install_missing "$pip_needs" && python3 -m venv build/cmake &&
-        build/cmake/bin/pip install --quiet 'cmake>=3.25,<4' && hash -r && cmake_is_new; }; then
+        build/cmake/bin/pip install --quiet --require-hashes --only-binary :all: -r tools/cmake/requirements.txt &&
+        hash -r && cmake_is_new; }; then
         echo "That failed. Please install CMake 3.25 or newer (cmake.org/download) and try again." >&2
         return 1
     fi

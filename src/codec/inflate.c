@@ -81,13 +81,15 @@ void inflater_destroy(Inflater *inflater)
 /* Decompresses as much as next_in and next_out allow. */
 static InflateState run_state(struct inflate_state *state)
 {
+    const uint32_t given = state->avail_in;
     const int result = isal_inflate(state);
     if (result < 0 || result == ISAL_NEED_DICT)
         return INFLATE_DAMAGED;
     if (state->block_state != ISAL_BLOCK_FINISH)
         return INFLATE_MORE;
-    /* Bytes that it has read beyond the stream count as input that is left. */
-    return state->read_in_length >= 8 ? INFLATE_DAMAGED : INFLATE_END;
+    /* It may have read bytes beyond the stream. Up to 2.32.0 it keeps them; later versions give
+     * them back, even those that came with an earlier call. */
+    return state->read_in_length >= 8 || state->avail_in > given ? INFLATE_DAMAGED : INFLATE_END;
 }
 
 uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
@@ -157,6 +159,8 @@ InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, 
     inflater->state.next_out = free_bytes > 0 ? *out : &none;
     inflater->state.avail_out = free_bytes;
     const InflateState result = run_state(&inflater->state);
+    if (result == INFLATE_DAMAGED)
+        return result;
     *in += given - inflater->state.avail_in;
     *n_in -= given - inflater->state.avail_in;
     *out += free_bytes - inflater->state.avail_out;

@@ -7,6 +7,7 @@ usage: test_compare.py IMGSTAT"""
 import json
 import math
 import random
+import re
 import struct
 
 import harness
@@ -112,6 +113,54 @@ def test_refusals(program, folder):
         check(sentence in done.stderr and done.stdout == b"", f"{words}: {done.stderr}")
     got = compare(program, f"{pages}[0]", f"{pages}[1]")
     check(got["first"].endswith("good-pages.tif[0]") and got["second"].endswith("[1]"), got)
+
+
+def curves(svg, kind):
+    """The points of the curves of a plot, from 0 to 1 along both axes of their panel."""
+    found = re.findall(rf'<polyline class="{kind}" stroke="#\w+" points="([^"]*)"', svg)
+    points = [[tuple(map(float, point.split(","))) for point in line.split()] for line in found]
+    return [[((x - 84) / (710 - 84), (416 - y % 480) / (416 - 48)) for x, y in line] for line in points]
+
+
+def test_plot(program, folder):
+    """Both cumulative distributions and, of integers of at most 16 bits, both histograms, of each channel."""
+    draw = random.Random(3)
+    n = WIDTH * HEIGHT
+    a, b = ([[draw.randrange(low, 200) for _ in range(n)] for _ in range(3)] for low in (0, 90))
+    for channels in (a, b):
+        for values in channels:
+            values[:2] = [0, 255]
+    for name, channels in (("a.tif", a), ("b.tif", b)):
+        (folder / name).write_bytes(tiff("u8", WIDTH, HEIGHT, [values[i] for i in range(n) for values in channels], 3))
+    svg = run(program, "compare", "--plot", "-", folder / "a.tif", folder / "b.tif").stdout.decode()
+    steps, sums = curves(svg, "curve"), curves(svg, "cdf")
+    check(svg.startswith("<?xml") and 'height="1440"' in svg and len(steps) == len(sums) == 6, "three panels")
+    for c in range(3):
+        shares = [[values[c].count(v) / n for v in range(256)] for values in (a, b)]
+        peak = max(map(max, shares))
+        for i in range(2):
+            check(all(abs(y - shares[i][k // 2] / peak) < 1e-3 for k, (_, y) in enumerate(steps[2 * c + i])), f"{c} {i}: histogram")
+            check(all(abs(x - k / 256) < 1e-3 and abs(y - sum(shares[i][:k])) < 1e-3
+                      for k, (x, y) in enumerate(sums[2 * c + i])), f"{c} {i}: distribution")
+    got = compare(program, folder / "a.tif", folder / "b.tif", "--plot", folder / "p.png")
+    check(struct.unpack(">II", (folder / "p.png").read_bytes()[16:24]) == (1720, 2880) and len(got["channels"]) == 3, "PNG")
+    run(program, "compare", folder / "a.tif", folder / "b.tif", "--plot", folder / "p.png", status=1)
+    table = run(program, "compare", folder / "a.tif", folder / "b.tif", "--plot", folder / "p.png", "--force").stdout
+    check(table == run(program, "compare", folder / "a.tif", folder / "b.tif").stdout, "the table is printed as well")
+
+    floats = [sorted(draw.gauss(mean, 1) for _ in range(n)) for mean in (0, 2)]
+    for name, values in zip(("f.tif", "g.tif"), floats):
+        (folder / name).write_bytes(tiff("f64", WIDTH, HEIGHT, values))
+    svg = run(program, "compare", "--plot", "-", folder / "f.tif", folder / "g.tif").stdout.decode()
+    low, high = min(map(min, floats)), max(map(max, floats))
+    check(curves(svg, "curve") == [] and len(curves(svg, "cdf")) == 2, "floats have distributions alone")
+    for line, values in zip(curves(svg, "cdf"), floats):
+        want = [(values[0], 0), *((percentile(values, k + 0.5), (k + 0.5) / 100) for k in range(100)), (values[-1], 1)]
+        check(all(abs(x - (v - low) / (high - low)) < 1e-3 and abs(y - p) < 1e-3 for (x, y), (v, p) in zip(line, want)), "floats")
+    done = run(program, "compare", "--plot", folder / "x.svg", folder / "a.tif", folder / "f.tif", status=1)
+    check(b"one type" in done.stderr and not (folder / "x.svg").exists(), done.stderr)
+    for words in (["--plot", "x.jpg"], ["--plot", "-", "--json"]):
+        run(program, "compare", *words, folder / "a.tif", folder / "b.tif", status=2)
 
 
 if __name__ == "__main__":

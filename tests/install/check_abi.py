@@ -5,6 +5,9 @@
     check_abi.py ABI_NUMBER [C_COMPILER]     ABI_NUMBER: the number in libimgstat.so's name
     check_abi.py --update ABI_NUMBER         records today's headers
 
+Debian's list of symbols, tools/packaging/debian/libimgstat0.symbols, has each function with the version that brought
+it; --update adds new ones to it.
+
 abi/ has the headers as they were recorded, and abi/number their number. Of both states a library of empty
 functions is compiled, and abidiff (package abigail-tools) compares these. New functions are compatible;
 anything else that differs, a field at the end of a struct included, needs a new number: programs that are
@@ -19,7 +22,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RECORDED, SOURCE = HERE / "abi", HERE.parent.parent / "src"
+PROJECT = HERE.parent.parent
+RECORDED, SOURCE, SYMBOLS = HERE / "abi", PROJECT / "src", PROJECT / "tools/packaging/debian/libimgstat0.symbols"
 
 
 def headers(folder):
@@ -56,6 +60,25 @@ def differences(before, after, cc, folder):
     return done.stdout.decode(errors="replace") if done.returncode else ""
 
 
+def today(folder):
+    """The names of all functions of the headers in folder, and the version of these."""
+    text = "".join(header.read_text() for header in headers(folder))
+    names = [re.search(r"(imgstat_\w+)\s*\(", one).group(1) for one in functions(text)]
+    version = re.findall(r"define IMGSTAT_VERSION_(?:MAJOR|MINOR|PATCH)\s+(\d+)", text)
+    return sorted(names), ".".join(version)
+
+
+def listed():
+    """Debian's list: names and versions."""
+    return dict(re.findall(r"^ (imgstat_\w+)@Base (\S+)$", SYMBOLS.read_text(), flags=re.M))
+
+
+def list_symbols():
+    names, version = today(SOURCE)
+    known, head = listed(), re.match(r"(?:\S.*\n)*", SYMBOLS.read_text()).group()
+    SYMBOLS.write_text(head + "".join(f" {name}@Base {known.get(name, version)}\n" for name in names))
+
+
 def update(number):
     RECORDED.mkdir(exist_ok=True)
     for old in headers(RECORDED):
@@ -63,6 +86,7 @@ def update(number):
     for header in headers(SOURCE):
         shutil.copy(header, RECORDED)
     (RECORDED / "number").write_text(f"{number}\n")
+    list_symbols()
 
 
 def changed_header(folder):
@@ -80,6 +104,8 @@ def main():
     if sys.argv[1] == "--update":
         update(int(sys.argv[2]))
         return
+    if today(SOURCE)[0] != sorted(listed()):
+        sys.exit(f"{SYMBOLS} lists other functions than the headers: run {Path(__file__).name} --update {sys.argv[1]}")
     number, cc = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "cc"
     if not shutil.which("abidiff"):
         print("THE BINARY INTERFACE WAS NOT COMPARED: abidiff is missing (package abigail-tools)")

@@ -1,22 +1,41 @@
 # SPDX-License-Identifier: MIT
-# imgstat_flags: what all our sources are compiled with. imgstat_sanitize: what they are linked with.
-add_library(imgstat_sanitize INTERFACE)
+# imgstat_flags: what all our sources are compiled with. imgstat_link: what they are linked with.
+add_library(imgstat_link INTERFACE)
+# Hardening: what overwrites memory crashes before it does harm. Sanitizers do more, in places of their own.
+if(NOT IMGSTAT_SANITIZE)
+  set(hardening -fstack-protector-strong -fstack-clash-protection)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    list(APPEND hardening -fcf-protection)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    list(APPEND hardening -mbranch-protection=standard)
+  endif()
+  set(fortify 2)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+    set(fortify 3)
+  endif()
+  target_compile_options(imgstat_link INTERFACE
+    "$<$<COMPILE_LANGUAGE:C>:${hardening}>"
+    "$<$<AND:$<COMPILE_LANGUAGE:C>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=${fortify}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=$<JOIN:${hardening},$<COMMA>>>")
+  target_link_options(imgstat_link INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack
+                                             $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>)
+endif()
 if(IMGSTAT_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "IMGSTAT_FUZZ=ON needs clang: configure with --preset fuzz, or -DCMAKE_C_COMPILER=clang")
   endif()
-  target_compile_options(imgstat_sanitize INTERFACE $<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>)
+  target_compile_options(imgstat_link INTERFACE $<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>)
 endif()
 if(IMGSTAT_SANITIZE)
-  target_compile_options(imgstat_sanitize INTERFACE
+  target_compile_options(imgstat_link INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-fsanitize=${IMGSTAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   # Not position-independent: starting one would relocate what the sanitizer knows of each line, and tests start many.
-  target_link_options(imgstat_sanitize INTERFACE -fsanitize=${IMGSTAT_SANITIZE}
+  target_link_options(imgstat_link INTERFACE -fsanitize=${IMGSTAT_SANITIZE}
                                                  $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
 add_library(imgstat_flags INTERFACE)
-target_link_libraries(imgstat_flags INTERFACE imgstat_sanitize)
+target_link_libraries(imgstat_flags INTERFACE imgstat_link)
 # (Not -Wextra for CUDA: as C++ it objects to our enum constants beside numbers in a ? b : c.)
 # No contraction of a * b + c: results must be the same bits on every compiler and device.
 target_compile_options(imgstat_flags INTERFACE

@@ -2,8 +2,8 @@
 # What `cmake --install` puts where. --component: runtime, cuda, mpi, development or docs alone; --strip: without symbols.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS imgstat_shared EXPORT imgstatTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
-install(TARGETS imgstat_static EXPORT imgstatTargets ARCHIVE COMPONENT development)
+install(TARGETS ${libraries} EXPORT imgstatTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+                                                   ARCHIVE COMPONENT development)
 install(TARGETS imgstat RUNTIME COMPONENT runtime)
 if(TARGET imgstat-mpi)
   install(TARGETS imgstat-mpi RUNTIME COMPONENT mpi)
@@ -16,7 +16,8 @@ install(FILES src/imgstat.h src/imgstat_async.h TYPE INCLUDE COMPONENT developme
 string(TIMESTAMP manual_date "%Y-%m-%d" UTC) # SOURCE_DATE_EPOCH, where it is set
 configure_file(docs/imgstat.1 imgstat.1 @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/imgstat.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
-# The program prints its own completions; when it is built for another machine, that needs an emulator.
+# The program prints its own completions and the pages of its commands; when it is built for another machine, that needs
+# an emulator.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   foreach(completion bash=bash-completion/completions/imgstat zsh=zsh/site-functions/_imgstat
                      fish=fish/vendor_completions.d/imgstat.fish)
@@ -25,6 +26,11 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     add_custom_command(TARGET imgstat POST_BUILD COMMAND imgstat --completion ${CMAKE_MATCH_1} > ${script})
     install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/${CMAKE_MATCH_2} RENAME ${CMAKE_MATCH_3}
             COMPONENT runtime)
+  endforeach()
+  foreach(command stats hist info report compare normalize equalize apply merge devices)
+    set(page ${CMAKE_CURRENT_BINARY_DIR}/imgstat-${command}.1)
+    add_custom_command(TARGET imgstat POST_BUILD COMMAND imgstat --manual ${command} ${manual_date} > ${page})
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
   endforeach()
 endif()
 

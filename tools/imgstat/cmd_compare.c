@@ -2,8 +2,10 @@
 /* cmd_compare.c: compare: two images or records side by side, as a table or JSON. */
 #include "commands.h"
 #include "compare.h"
+#include "compare_plot.h"
 #include "inputs.h"
 #include "json_line.h"
+#include "plot_file.h"
 #include "print_table.h"
 #include "status.h"
 #include "text.h"
@@ -36,7 +38,7 @@ static void on_warning(void *context, const char *sentence)
 {
     const Options *const o = context;
     if (!o->quiet)
-        fprintf(stderr, "%s: warning: %s\n", o->command, sentence);
+        text_put_warning(stderr, o->command, "%s", sentence);
 }
 
 /* Selects the page that the input names, or its only image. */
@@ -294,6 +296,18 @@ static void print_json(const Comparison *c)
     line_print(stdout, object);
 }
 
+static bool draw(const Comparison *c)
+{
+    const Options *const o = c->options;
+    const ComparePlot both = {&c->a, &c->b};
+    const Plot plot = compare_plot_of(&both);
+    if (c->a.kind.sample == c->b.kind.sample)
+        return plot_file_write(o->plot, o->force, &plot, stdout, stderr);
+    fprintf(stderr, "%s: --plot shows one type of samples, not %s and %s\n", o->command,
+            imgstat_sample_name(c->a.kind.sample), imgstat_sample_name(c->b.kind.sample));
+    return false;
+}
+
 /* ---- The whole ---------------------------------------------------------------------------------
  */
 
@@ -324,9 +338,11 @@ static void compare(const Options *o)
         status_raise(STATUS_FAILED);
     } else if (o->style == OUTPUT_JSON) {
         print_json(&c);
-    } else {
+    } else if (o->plot == NULL || strcmp(o->plot, "-") != 0) {
         print_people(&c);
     }
+    if (result == IMGSTAT_OK && o->plot != NULL && !draw(&c))
+        status_raise(STATUS_FAILED);
     release(&c.a);
     release(&c.b);
     inputs_release(&inputs);

@@ -3,9 +3,8 @@
 #include "commands.h"
 #include "dataset.h"
 #include "measure_files.h"
+#include "plot_draw.h"
 #include "plot_file.h"
-#include "plot_png.h"
-#include "plot_svg.h"
 #include "plot_terminal.h"
 #include "print_csv.h"
 #include "print_json.h"
@@ -19,30 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool write_plot(const Report *report, FILE *out, FILE *err)
-{
-    const Options *const o = report->options;
-    if (strcmp(o->plot, "-") == 0) {
-        plot_svg(out, report);
-        return true;
-    }
-    PlotFile file;
-    if (!plot_file_open(o->plot, o->force, &file, err))
-        return false;
-    const char *const dot = strrchr(o->plot, '.'); /* the options let .svg and .png pass */
-    if (dot != NULL && strcasecmp(dot, ".png") == 0)
-        plot_png(file.stream, report);
-    else
-        plot_svg(file.stream, report);
-    return plot_file_commit(&file, o->force, err);
-}
-
 static bool print_page(void *context, const Report *report, FILE *out, FILE *err)
 {
     (void)context;
     const Options *const o = report->options;
+    const Plot plot = plot_of(report);
     if (o->plot != NULL)
-        return write_plot(report, out, err);
+        return plot_file_write(o->plot, o->force, &plot, out, err);
     switch (o->style) {
     case OUTPUT_JSON:
         print_json_page(out, report);

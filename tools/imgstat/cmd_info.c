@@ -37,15 +37,11 @@ static void report_error(Info *info, const uint32_t *page, const ImgstatError *e
                          error->message);
 }
 
-/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
 static void on_warning(void *context, const char *sentence)
 {
     const Info *const info = context;
-    if (info->options->quiet)
-        return;
-    char *const name = text_display(info->path);
-    fprintf(stderr, "%s: warning: %s\n", name, text_cause(sentence, name));
-    free(name);
+    if (!info->options->quiet)
+        text_put_file_warning(stderr, info->path, sentence);
 }
 
 /* ---- For people ------------------------------------------------------------------------------ */

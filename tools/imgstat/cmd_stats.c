@@ -32,7 +32,7 @@ static bool print_page(void *context, const Report *report, FILE *out, FILE *err
         break;
     case OUTPUT_PEOPLE:
         /* One image has a heading; rows of several begin with the file's name. */
-        if (!stats->several &&
+        if (!stats->several && report->options->fields.n == 0 &&
             (report->page->pages == 1 || stats->one_page || report->by == IMGSTAT_BY_FILE)) {
             print_table_heading(out, report);
             print_table_page(out, report, false);
@@ -85,17 +85,20 @@ static void emit(void *context, const char *text, size_t bytes)
     }
 }
 
-/* The table shows less than JSON and CSV do, so it costs less. */
+/* The table shows less than JSON and CSV do, and chosen fields less than all, so they cost less. */
 static ImgstatMeasure plan_measure(const Options *o)
 {
-    const bool all = o->style != OUTPUT_PEOPLE;
+    const FieldList *const fields = &o->fields;
+    const bool all = o->style != OUTPUT_PEOPLE && fields->n == 0;
+    const bool binned = all || o->histogram || o->cdf || fields_have(fields, FIELD_ENTROPY) ||
+                        fields_have(fields, FIELD_MODE);
     return (ImgstatMeasure){.percentiles = o->percentiles,
                             .n_percentiles = o->n_percentiles,
                             .percentile_method = o->percentile_method,
-                            .median = true,
+                            .median = fields->n == 0 || fields_have(fields, FIELD_MEDIAN),
                             .mode = o->mode,
                             .shape = o->shape,
-                            .histogram = all,
+                            .histogram = binned,
                             .bins = o->bins,
                             .region = o->region,
                             .has_range = o->has_range,
@@ -117,7 +120,8 @@ static bool print_merged(void *context, const Report *report)
         text_no_memory();
     if (report->options->style == OUTPUT_CSV && report->merged->first)
         print_csv_header(out, report->options);
-    if (report->options->style == OUTPUT_PEOPLE && report->merged->several && report->merged->first)
+    if (report->options->style == OUTPUT_PEOPLE && report->options->fields.n == 0 &&
+        report->merged->several && report->merged->first)
         print_table_heading(out, report);
     (void)print_page(stats, report, out, stderr);
     if (fclose(out) != 0)

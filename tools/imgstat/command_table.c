@@ -70,8 +70,7 @@ const CommandInfo command_table[N_COMMANDS] = {
     [COMMAND_MERGE] = {"merge",
                        "merge saved records into one",
                        "FILE.rec|DIR...",
-                       "Merge records that --save-record wrote: print their statistics, or save "
-                       "them as one.",
+                       "Merge saved records: print their statistics, or save them as one.",
                        INPUT_READ,
                        {"imgstat merge monday.rec tuesday.rec -o week.rec",
                         "imgstat merge --json --percentiles 1,50,99 parts/",

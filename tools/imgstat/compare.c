@@ -34,8 +34,7 @@ static Apart by_values(const ImgstatHistogram *a, const ImgstatHistogram *b, uin
     return apart;
 }
 
-/* A percentile; of the record of a wider type the middle of its bounds. */
-static double percentile_of(const ImgstatRecord *record, uint16_t channel, size_t k)
+double compare_percentile(const ImgstatRecord *record, uint16_t channel, size_t k)
 {
     double lo, hi;
     if (imgstat_record_bounds(record, channel, k, &lo, &hi))
@@ -47,9 +46,9 @@ static Apart by_percentiles(const Compared *a, const Compared *b, uint16_t chann
 {
     Apart apart = {.share = (double)NAN};
     for (size_t k = 0; k < COMPARE_QUANTILES; k++)
-        apart.distance +=
-            fabs(percentile_of(a->record, channel, k) - percentile_of(b->record, channel, k)) /
-            COMPARE_QUANTILES;
+        apart.distance += fabs(compare_percentile(a->record, channel, k) -
+                               compare_percentile(b->record, channel, k)) /
+                          COMPARE_QUANTILES;
     return apart;
 }
 

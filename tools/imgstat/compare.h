@@ -14,6 +14,10 @@ typedef struct Compared {
     ImgstatKind kind; /* of the record */
 } Compared;
 
+/* Percentile k of a record, as imgstat_record_percentile; of a record of a wider type, which has
+ * bounds only, the middle of these. */
+double compare_percentile(const ImgstatRecord *record, uint16_t channel, size_t k);
+
 /* How far the distributions of a channel are from each other; not a number for unlike types, and
  * without samples. */
 typedef struct Apart {

@@ -26,10 +26,10 @@ static void put_names(FILE *out, const char *separator)
 /* An option that several rows have, for different commands, is completed by the first of them. */
 static bool is_first(const Option *option)
 {
-    for (const Option *row = option_table; row < option; row++)
-        if (strcmp(row->name, option->name) == 0)
-            return false;
-    return true;
+    size_t i = 0;
+    while (strcmp(option_at(i)->name, option->name) != 0)
+        i++;
+    return option_at(i) == option;
 }
 
 /* ---- bash -------------------------------------------------------------------------------------
@@ -45,7 +45,8 @@ static void bash_label(FILE *out, const Option *option)
 
 static void bash_values(FILE *out)
 {
-    for (const Option *option = option_table; option < option_table + option_table_n; option++) {
+    const Option *option;
+    for (size_t i = 0; (option = option_at(i)) != NULL; i++) {
         if (option->argument == NULL || option->implied != NULL || is_file(option) ||
             !is_first(option)) /* behind an option without its value comes a file */
             continue;
@@ -63,9 +64,10 @@ static void bash_values(FILE *out)
 
 static void bash_options(FILE *out, int command)
 {
-    for (size_t i = 0; i < option_table_n; i++)
-        if (has(&option_table[i], command))
-            fprintf(out, " --%s", option_table[i].name);
+    const Option *option;
+    for (size_t i = 0; (option = option_at(i)) != NULL; i++)
+        if (has(option, command))
+            fprintf(out, " --%s", option->name);
 }
 
 static void put_bash(FILE *out)
@@ -125,7 +127,7 @@ static void put_bash(FILE *out)
 /* Inside single quotes; brackets and colons end descriptions. */
 static void zsh_text(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++)
+    for (; *text != '\0' && *text != '\n'; text++)
         if (*text == '\'')
             fputs("'\\''", out);
         else if (strchr("[]:\\", *text) != NULL)
@@ -193,9 +195,10 @@ static void put_zsh(FILE *out)
           out);
     for (int i = 0; i < N_COMMANDS; i++) {
         fprintf(out, "        %s)\n            _arguments -s", command_table[i].name);
-        for (size_t k = 0; k < option_table_n; k++)
-            if (has(&option_table[k], i))
-                zsh_option(out, &option_table[k]);
+        const Option *option;
+        for (size_t k = 0; (option = option_at(k)) != NULL; k++)
+            if (has(option, i))
+                zsh_option(out, option);
         fprintf(out, "%s ;;\n",
                 command_table[i].input != INPUT_NONE ? " \\\n                '*:file:_files'" : "");
     }
@@ -211,7 +214,7 @@ static void put_zsh(FILE *out)
 static void fish_text(FILE *out, const char *text)
 {
     fputc('\'', out);
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0' && *text != '\n'; text++) {
         if (*text == '\'' || *text == '\\')
             fputc('\\', out);
         fputc(*text, out);
@@ -244,7 +247,8 @@ static void put_fish(FILE *out)
           out);
     put_names(out, " ");
     fputs("'\n", out);
-    for (const Option *option = option_table; option < option_table + option_table_n; option++) {
+    const Option *option;
+    for (size_t i = 0; (option = option_at(i)) != NULL; i++) {
         fputs("complete -c imgstat", out);
         fish_condition(out, option);
         if (option->letter != 0)

@@ -2,6 +2,7 @@
 /* help.c: the help of the program and of its commands. */
 #include "help.h"
 #include "option_table.h"
+#include "terminal.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -9,11 +10,12 @@
 
 enum { LINE = 79, TEXT_COLUMN = 28, NAME_INDENT = 6 };
 
-/* Writes words from `column` on, in lines that begin at `left`; returns the column behind them. */
+/* Writes words from `column` on, in lines that begin at `left`; a newline in the text begins one as
+ * well. Returns the column behind them. */
 static int put_words(FILE *out, const char *text, int left, int column)
 {
     while (*text != '\0') {
-        const int length = (int)strcspn(text, " ");
+        const int length = (int)strcspn(text, " \n");
         const bool first = column == left;
         if (!first && column + 1 + length > LINE) {
             fprintf(out, "\n%*s", left, "");
@@ -24,22 +26,29 @@ static int put_words(FILE *out, const char *text, int left, int column)
         }
         fwrite(text, 1, (size_t)length, out);
         column += length;
-        text += length + (text[length] == ' ');
+        text += length;
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", left, "");
+            column = left;
+        }
+        text += *text != '\0';
     }
     return column;
 }
 
 static void put_option(FILE *out, const Option *option)
 {
+    const Styles *const styles = terminal_styles(fileno(out));
     char name[48];
     const char *const format = option->argument == NULL  ? "--%s"
                                : option->implied != NULL ? "--%s[=%s]"
                                                          : "--%s=%s";
     int length = snprintf(name, sizeof name, format, option->name, option->argument);
     if (option->letter != 0)
-        fprintf(out, "  -%c, %s", option->letter, name);
+        fprintf(out, "  %s-%c%s, ", styles->option, option->letter, styles->end);
     else
-        fprintf(out, "%*s%s", NAME_INDENT, "", name);
+        fprintf(out, "%*s", NAME_INDENT, "");
+    fprintf(out, "%s%s%s", styles->option, name, styles->end);
     length += NAME_INDENT;
     if (length + 2 > TEXT_COLUMN) {
         fputc('\n', out);
@@ -56,17 +65,23 @@ static void put_option(FILE *out, const Option *option)
     fputc('\n', out);
 }
 
+static void put_heading(FILE *out, const char *heading)
+{
+    const Styles *const styles = terminal_styles(fileno(out));
+    fprintf(out, "%s%s:%s\n", styles->heading, heading, styles->end);
+}
+
 /* The options of a group: true if there were any. command: N_COMMANDS for the program itself. */
 static bool put_group(FILE *out, unsigned command, OptionGroup group, bool all)
 {
     bool any = false;
-    for (size_t i = 0; i < option_table_n; i++) {
-        const Option *const option = &option_table[i];
+    const Option *option;
+    for (size_t i = 0; (option = option_at(i)) != NULL; i++) {
         if (option->group != group || (option->commands >> command & 1) == 0 ||
             (option->rare && !all))
             continue;
         if (!any && group != GROUP_HELP)
-            fprintf(out, "%s:\n", group_names[group]);
+            put_heading(out, group_names[group]);
         any = true;
         put_option(out, option);
     }
@@ -78,16 +93,16 @@ void help_program(FILE *out)
     fputs("Usage: imgstat [stats] [OPTION...] FILE|DIR...\n"
           "       imgstat COMMAND [OPTION...] ...\n"
           "       imgstat help [COMMAND]\n\n"
-          "Measure PNG and TIFF images, and make their contrast comparable.\n\n"
-          "Commands:\n",
+          "Measure PNG and TIFF images, and make their contrast comparable.\n\n",
           out);
+    put_heading(out, "Commands");
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-9s  %s\n", command_table[i].name, command_table[i].summary);
     fputs("\nTo measure a file that is named like a command, write ./stats.\n\n", out);
     put_group(out, N_COMMANDS, GROUP_HELP, false);
-    fputs("\n"
-          "Examples:\n"
-          "  imgstat photo.tif\n"
+    fputc('\n', out);
+    put_heading(out, "Examples");
+    fputs("  imgstat photo.tif\n"
           "  imgstat stats --json --recursive scans > scans.jsonl\n"
           "  imgstat hist --plot photo.svg photo.tif\n"
           "  imgstat equalize photo.tif -o equalized.tif\n",
@@ -122,7 +137,7 @@ void help_command(FILE *out, Command command, bool all)
         if (put_group(out, command, (OptionGroup)group, all))
             fputc('\n', out);
     put_input(out, info->input);
-    fputs("Examples:\n", out);
+    put_heading(out, "Examples");
     for (size_t i = 0; i < sizeof info->examples / sizeof info->examples[0]; i++)
         fprintf(out, "  %s\n", info->examples[i]);
 }

@@ -11,8 +11,8 @@
 void help_program(FILE *out);
 /* Of a command: its everyday options, or all of them. */
 void help_command(FILE *out, Command command, bool all);
-/* The sections of the manual page that list options, in roff. */
-void help_manual(FILE *out);
+/* The manual page of a command, in roff. */
+void help_manual(FILE *out, Command command, const char *date);
 /* A completion script for "bash", "zsh" or "fish"; false for another shell. */
 bool help_completion(FILE *out, const char *shell);
 

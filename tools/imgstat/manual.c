@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* manual.c: the options as sections of the manual page. */
+/* manual.c: the manual pages of the commands, imgstat-stats(1) and so on. */
 #include "help.h"
 #include "option_table.h"
 
@@ -32,7 +32,7 @@ static size_t put_word(FILE *out, const char *word, size_t length)
 static size_t put_text(FILE *out, const char *text, size_t column)
 {
     while (*text != '\0') {
-        const size_t length = strcspn(text, " ");
+        const size_t length = strcspn(text, " \n");
         if (column > 0 && column + 1 + length > LINE) {
             fputc('\n', out);
             column = 0;
@@ -42,27 +42,13 @@ static size_t put_text(FILE *out, const char *text, size_t column)
         else if (*text == '.' || *text == '\'')
             fputs("\\&", out);
         column += (column > 0) + put_word(out, text, length);
-        text += length + (text[length] == ' ');
-    }
-    return column;
-}
-
-/* "(stats, hist)", where only some of the group's commands have the option. */
-static size_t put_commands(FILE *out, const Option *option)
-{
-    unsigned all = 0;
-    size_t column = 0;
-    for (size_t i = 0; i < option_table_n; i++)
-        if (option_table[i].group == option->group)
-            all |= option_table[i].commands;
-    if (option->commands == all || option->group == GROUP_HELP)
-        return 0;
-    for (int i = 0; i < N_COMMANDS; i++)
-        if ((option->commands >> i & 1) != 0) {
-            fprintf(out, "%s%s", column == 0 ? "(" : ", ", command_table[i].name);
-            column += strlen(command_table[i].name) + 2;
+        text += length;
+        if (*text == '\n') {
+            fputs("\n.br\n", out);
+            column = 0;
         }
-    fputs(")", out);
+        text += *text != '\0';
+    }
     return column;
 }
 
@@ -79,9 +65,11 @@ static void put_option(FILE *out, const Option *option)
     else if (option->argument != NULL)
         fprintf(out, "=\\fI%s", option->argument);
     fputs("\\fR\n", out);
-    size_t column = put_text(out, option->help, put_commands(out, option));
-    fputs(".", out);
-    column++;
+    size_t column = put_text(out, option->help, 0);
+    if (column > 0) {
+        fputs(".", out);
+        column++;
+    }
     if (option->more != NULL)
         column = put_text(out, option->more, column);
     if (option->otherwise != NULL) {
@@ -92,12 +80,47 @@ static void put_option(FILE *out, const Option *option)
     fputs("\n", out);
 }
 
-void help_manual(FILE *out)
+static void put_options(FILE *out, Command command)
 {
     for (int group = 0; group < N_GROUPS; group++) {
-        fprintf(out, ".SS %s\n", group_names[group]);
-        for (size_t i = 0; i < option_table_n; i++)
-            if (option_table[i].group == (OptionGroup)group)
-                put_option(out, &option_table[i]);
+        bool any = false;
+        const Option *option;
+        for (size_t i = 0; (option = option_at(i)) != NULL; i++) {
+            if (option->group != (OptionGroup)group || (option->commands >> command & 1) == 0)
+                continue;
+            if (!any)
+                fprintf(out, ".SS %s\n", group == GROUP_HELP ? "Help" : group_names[group]);
+            any = true;
+            put_option(out, option);
+        }
     }
+}
+
+static void put_line(FILE *out, const char *text)
+{
+    put_text(out, text, 0);
+    fputc('\n', out);
+}
+
+void help_manual(FILE *out, Command command, const char *date)
+{
+    const CommandInfo *const info = &command_table[command];
+    fprintf(out, ".TH IMGSTAT\\-");
+    for (const char *c = info->name; *c != '\0'; c++)
+        fputc(toupper((unsigned char)*c), out);
+    fprintf(out, " 1 \"%s\" \"imgstat %s\" \"User Commands\"\n", date, imgstat_version());
+    fprintf(out, ".SH NAME\nimgstat\\-%s \\- ", info->name);
+    put_line(out, info->summary);
+    fprintf(out, ".SH SYNOPSIS\n\\fBimgstat %s\\fR [\\fIOPTION\\fR...] ", info->name);
+    put_line(out, info->operands != NULL ? info->operands : "");
+    fputs(".SH DESCRIPTION\n", out);
+    put_line(out, info->purpose);
+    fputs(".PP\n.BR imgstat (1)\nhas what all commands share: inputs, exit status, environment.\n"
+          ".SH OPTIONS\n",
+          out);
+    put_options(out, command);
+    fputs(".SH EXAMPLES\n.nf\n", out);
+    for (size_t i = 0; i < sizeof info->examples / sizeof info->examples[0]; i++)
+        put_line(out, info->examples[i]);
+    fputs(".fi\n.SH SEE ALSO\n.BR imgstat (1)\n", out);
 }

@@ -178,10 +178,8 @@ static void on_warned(void *context, size_t job, const char *sentence)
     if (run->part->options->quiet)
         return;
     Flight *const flight = flight_of(run, job);
-    char *const name = text_display(flight->input.path);
     open_texts(flight);
-    fprintf(flight->err, "%s: warning: %s\n", name, text_cause(sentence, name));
-    free(name);
+    text_put_file_warning(flight->err, flight->input.path, sentence);
 }
 
 static void on_restarted(void *context, size_t job)

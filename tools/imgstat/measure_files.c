@@ -134,17 +134,13 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
     return printed;
 }
 
-/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
 static void on_warned(void *context, size_t job, const char *sentence)
 {
     Run *const run = context;
     if (run->what->part->options->style == OUTPUT_JSON)
         sentences_add(&texts_of(run, job)->warnings, sentence);
-    if (run->what->part->options->quiet)
-        return;
-    char *const name = text_display(run->jobs[job].input);
-    fprintf(texts_of(run, job)->err, "%s: warning: %s\n", name, text_cause(sentence, name));
-    free(name);
+    if (!run->what->part->options->quiet)
+        text_put_file_warning(texts_of(run, job)->err, run->jobs[job].input, sentence);
 }
 
 static void on_restarted(void *context, size_t job)

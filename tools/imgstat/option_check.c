@@ -22,19 +22,41 @@ static bool check_report(const char *name, const Options *o)
            usage_error(name, "--thumbs and --force are for the page that -o names");
 }
 
+static bool check_plot_name(const char *name, const Options *o)
+{
+    if (o->plot == NULL || option_is_standard_output(o->plot))
+        return true;
+    const char *const dot = strrchr(o->plot, '.');
+    return (dot != NULL && (strcasecmp(dot, ".svg") == 0 || strcasecmp(dot, ".png") == 0)) ||
+           usage_error(name, "--plot writes FILE.svg, FILE.png or -, not '%s'", o->plot);
+}
+
+/* Of compare. */
+static bool check_compare(const char *name, const Options *o)
+{
+    if (o->n_names != 2)
+        return usage_error(name, "name two images, or two records");
+    if (option_is_standard_output(o->plot) && o->style == OUTPUT_JSON)
+        return usage_error(name, "--json prints to standard output: --plot must name a file");
+    return check_plot_name(name, o);
+}
+
 bool check_measuring(Command command, const char *name, const Options *o)
 {
     if (command == COMMAND_REPORT)
         return check_report(name, o);
     if (command == COMMAND_COMPARE)
-        return o->n_names == 2 || usage_error(name, "name two images, or two records");
+        return check_compare(name, o);
     if ((o->bins > 0 || o->has_range) && command != COMMAND_HIST && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
-    if (o->mode && o->style == OUTPUT_PEOPLE)
+    if (fields_have(&o->fields, FIELD_PERCENTILES) && o->n_percentiles == 0)
+        return usage_error(name, "--fields: percentiles are those of --percentiles, which is "
+                                 "missing");
+    if (o->mode && o->style == OUTPUT_PEOPLE && o->fields.n == 0)
         return usage_error(name, "--mode needs --json or --csv");
-    if (o->hash && o->style == OUTPUT_PEOPLE)
+    if (o->hash && o->style == OUTPUT_PEOPLE && o->fields.n == 0)
         return usage_error(name, "--hash needs --json or --csv");
     if (o->hash && o->by == IMGSTAT_BY_ALL)
         return usage_error(name, "--hash is that of one image: it excludes --by all and --by "
@@ -53,12 +75,7 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
-    if (o->plot != NULL && strcmp(o->plot, "-") != 0) {
-        const char *const dot = strrchr(o->plot, '.');
-        if (dot == NULL || (strcasecmp(dot, ".svg") != 0 && strcasecmp(dot, ".png") != 0))
-            return usage_error(name, "--plot writes FILE.svg, FILE.png or -, not '%s'", o->plot);
-    }
-    return true;
+    return check_plot_name(name, o);
 }
 
 static bool has_ending(const char *name, const char *ending)

@@ -28,6 +28,35 @@ bool set_csv(const char *command, const char *text, Options *o)
     return set_style(command, o, OUTPUT_CSV);
 }
 
+static bool unknown_field(const char *command, const char *word, size_t length)
+{
+    char names[512] = "";
+    size_t end = 0;
+    for (int i = 0; i < N_FIELDS; i++)
+        end += (size_t)snprintf(names + end, sizeof names - end, "%s%s", i > 0 ? ", " : "",
+                                field_table[i].name);
+    return usage_error(command, "--fields: there is no field '%.*s'; there are %s", (int)length,
+                       word, names);
+}
+
+bool set_fields(const char *command, const char *text, Options *o)
+{
+    for (const char *word = text; word != NULL;) {
+        const size_t length = strcspn(word, ",");
+        int field = 0;
+        while (field < N_FIELDS && (strlen(field_table[field].name) != length ||
+                                    strncmp(field_table[field].name, word, length) != 0))
+            field++;
+        if (field == N_FIELDS)
+            return unknown_field(command, word, length);
+        fields_add(&o->fields, (Field)field);
+        o->shape = o->shape || field == FIELD_SKEWNESS || field == FIELD_KURTOSIS;
+        o->hash = o->hash || field == FIELD_HASH;
+        word = word[length] == ',' ? word + length + 1 : NULL;
+    }
+    return true;
+}
+
 bool set_help(const char *command, const char *text, Options *o)
 {
     (void)command;

@@ -8,6 +8,7 @@
 
 bool set_json(const char *command, const char *text, Options *options);
 bool set_csv(const char *command, const char *text, Options *options);
+bool set_fields(const char *command, const char *text, Options *options);
 bool set_help(const char *command, const char *text, Options *options);
 bool set_help_all(const char *command, const char *text, Options *options);
 

@@ -64,13 +64,13 @@ typedef struct Option {
     unsigned commands; /* bits, 1 << Command */
     OptionGroup group;
     bool rare;             /* listed by --help-all only */
-    const char *help;      /* what it does; no full stop at the end */
+    const char *help;      /* what it does; no full stop at the end; a newline begins a line */
     const char *otherwise; /* the default; NULL: there is none to name */
     const char *more;      /* sentences that only the manual has; NULL: none */
 } Option;
 
-extern const Option option_table[];
-extern const size_t option_table_n;
+/* The option in place i, counted from 0; NULL: there are no more. */
+const Option *option_at(size_t i);
 
 /* All commands, and the program without one. */
 enum { COMMAND_ANY = (1 << N_COMMANDS) | ((1 << N_COMMANDS) - 1), COMMAND_MAIN = 1 << N_COMMANDS };

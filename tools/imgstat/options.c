@@ -35,11 +35,14 @@ static Syntax syntax_of(Command command)
 {
     /* Words come in order ('-'), so that names that look like options do not overtake the others.
      * A missing value has a code of its own (':'). "-[N]" looks like an option and is a name. */
+    size_t n_options = 0;
+    while (option_at(n_options) != NULL)
+        n_options++;
     Syntax syntax = {.letters = "-:[::",
-                     .longs = text_alloc((option_table_n + 1) * sizeof *syntax.longs)};
+                     .longs = text_alloc((n_options + 1) * sizeof *syntax.longs)};
     size_t n = 0, end = strlen(syntax.letters);
-    for (size_t i = 0; i < option_table_n; i++) {
-        const Option *const option = &option_table[i];
+    for (size_t i = 0; i < n_options; i++) {
+        const Option *const option = option_at(i);
         if (!belongs(option, command))
             continue;
         syntax.longs[n++] =
@@ -59,11 +62,11 @@ static Syntax syntax_of(Command command)
 static const Option *find_option(Command command, int code)
 {
     if (code >= CODE_LONG)
-        return &option_table[code - CODE_LONG];
-    for (size_t i = 0; i < option_table_n; i++)
-        if (belongs(&option_table[i], command) && option_table[i].letter == code)
-            return &option_table[i];
-    return NULL;
+        return option_at((size_t)(code - CODE_LONG));
+    const Option *option = option_at(0);
+    for (size_t i = 0; option != NULL && !(belongs(option, command) && option->letter == code);)
+        option = option_at(++i);
+    return option;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -126,10 +129,9 @@ static bool answer_unknown(Command command, const Options *o, const char *word)
     const char *const name = is_long ? word + 2 : word;
     const size_t length = strcspn(name, "=");
     Nearest nearest = nearest_to(name, length);
-    const Option *elsewhere = NULL;
+    const Option *option, *elsewhere = NULL;
     size_t begins = 0;
-    for (size_t i = 0; is_long && i < option_table_n; i++) {
-        const Option *const option = &option_table[i];
+    for (size_t i = 0; is_long && (option = option_at(i)) != NULL; i++) {
         if (belongs(option, command)) {
             nearest_offer(&nearest, option->name);
             begins += strncmp(option->name, name, length) == 0;
@@ -167,8 +169,9 @@ static bool answer_wrong(Command command, int code, char *const *argv, const Opt
 /* Notes an option, unless it changes no result. */
 static void note_argument(const Option *option, const char *text, Options *o)
 {
-    static const char neutral[] = " device jobs memory quiet verbose save-record files0-from shard "
-                                  "shards state force skip-existing ";
+    static const char neutral[] =
+        " device jobs memory quiet verbose color save-record files0-from shard "
+        "shards state force skip-existing ";
     char name[40];
     snprintf(name, sizeof name, " %s ", option->name);
     if (strstr(neutral, name) != NULL)
@@ -433,6 +436,8 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
     if (command == COMMAND_EQUALIZE)
         out->transform.method.transform = IMGSTAT_EQUALIZE;
     const bool good = read_words(command, argc, argv, out);
+    /* What shards print is kept in files. */
+    terminal_want_colours(out->shards > 0 || out->state != NULL ? COLOUR_NEVER : out->colour);
     if (out->help != HELP_NONE) {
         help_command(stdout, command, out->help == HELP_ALL);
         return PARSE_DONE;

@@ -3,8 +3,10 @@
 #ifndef IMGSTAT_TOOLS_OPTIONS_H
 #define IMGSTAT_TOOLS_OPTIONS_H
 
+#include "field_list.h"
 #include "group_name.h"
 #include "imgstat.h"
+#include "terminal.h"
 
 #include <sys/types.h>
 
@@ -65,6 +67,7 @@ typedef struct Options {
 
     OutputStyle style;
     bool quiet, verbose;
+    ColourWanted colour;
     HelpWanted help;
 
     bool recursive, indices, salvage;
@@ -95,6 +98,7 @@ typedef struct Options {
     bool records;            /* the inputs are records */
     bool partial;            /* shards may be missing */
     unsigned ddof;
+    FieldList fields; /* of stats; none: those that a style has */
 
     /* hist only */
     const char *plot;                 /* NULL for none */

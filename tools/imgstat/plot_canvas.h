@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The picture, in units of the canvas: pixels of SVG, half as many as those of a PNG. */
+/* A panel of a picture, in units of the canvas: pixels of SVG, half as many as those of a PNG. */
 enum { PLOT_WIDTH = 860, PLOT_HEIGHT = 480 };
 
 typedef enum PlotStyle {
@@ -28,6 +28,7 @@ enum { PLOT_TEXT = 12, PLOT_TITLE = 15 };
 
 /* First member of each implementation. */
 typedef struct PlotCanvas {
+    double down; /* what is added to y: where the panel begins that is drawn */
     /* colour: "#rrggbb", for the styles that are a channel's; the others have their own. */
     void (*path)(struct PlotCanvas *canvas, PlotStyle style, const char *colour,
                  const PlotPoint *points, size_t n);
@@ -35,5 +36,12 @@ typedef struct PlotCanvas {
     void (*text)(struct PlotCanvas *canvas, double x, double y, PlotAnchor anchor, int size,
                  bool turned, const char *text);
 } PlotCanvas;
+
+/* A picture: panels below each other. */
+typedef struct Plot {
+    size_t panels;
+    void (*draw)(PlotCanvas *canvas, size_t panel, const void *context);
+    const void *context;
+} Plot;
 
 #endif

@@ -38,30 +38,39 @@ static Bins choose_bins(const Report *report, uint16_t channels)
     return (Bins){low, high - low + 1};
 }
 
-static Curve group_bins(const Report *report, uint16_t channel, Bins bins, uint32_t max_points)
+Curve curve_of_bins(const ImgstatHistogram *h, uint32_t first, uint32_t n, uint32_t max_points)
 {
-    Curve curve = {.name = report_channel(report, channel)};
-    ImgstatHistogram h;
-    if (!imgstat_record_histogram(report->record, channel, &h) || bins.n == 0)
-        return curve;
     /* Equal groups: unequal ones would show a comb that is not in the image. */
-    const uint32_t group = (bins.n + max_points - 1) / max_points;
-    curve.n = (bins.n + group - 1) / group;
+    const uint32_t group = (n + max_points - 1) / max_points;
+    Curve curve = {.n = (n + group - 1) / group};
     curve.counts = text_alloc(curve.n * sizeof *curve.counts);
     for (uint32_t i = 0; i < curve.n; i++)
         curve.counts[i] = 0;
-    for (uint32_t i = 0; i < bins.n; i++)
-        curve.counts[i / group] += h.counts[bins.first + i];
+    for (uint32_t i = 0; i < n && first + i < h->bins; i++)
+        curve.counts[i / group] += h->counts[first + i];
     for (uint32_t i = 0; i < curve.n; i++) {
         curve.total += curve.counts[i];
         if (curve.counts[i] > curve.peak)
             curve.peak = curve.counts[i];
     }
-    const double n = (double)group * curve.n;
-    curve.lo = h.per_value ? h.lo + bins.first : h.lo;
-    curve.hi = h.per_value ? curve.lo + n : fmin(text_point(h.lo, h.hi, n, h.bins), DBL_MAX);
-    curve.last = h.per_value ? curve.lo + bins.n - 1 : curve.hi;
+    const double all = (double)group * curve.n;
+    curve.lo = h->per_value ? h->lo + first : h->lo;
+    curve.hi =
+        h->per_value ? curve.lo + all : fmin(text_point(h->lo, h->hi, all, h->bins), DBL_MAX);
+    curve.last = h->per_value ? curve.lo + n - 1 : curve.hi;
     return curve;
+}
+
+size_t curve_distribution(const Curve *curve, PlotPoint *points)
+{
+    uint64_t sum = 0;
+    points[0] = (PlotPoint){curve->lo, 0};
+    for (uint32_t i = 0; i < curve->n; i++) {
+        sum += curve->counts[i];
+        points[i + 1] = (PlotPoint){text_point(curve->lo, curve->hi, i + 1, curve->n),
+                                    (double)sum / (double)curve->total};
+    }
+    return (size_t)curve->n + 1;
 }
 
 size_t curves_create(const Report *report, uint32_t max_points, Curve **out)
@@ -69,8 +78,13 @@ size_t curves_create(const Report *report, uint32_t max_points, Curve **out)
     const uint16_t n = imgstat_record_channels(report->record);
     const Bins bins = choose_bins(report, n);
     *out = text_alloc(n * sizeof **out);
-    for (uint16_t c = 0; c < n; c++)
-        (*out)[c] = group_bins(report, c, bins, max_points);
+    for (uint16_t c = 0; c < n; c++) {
+        ImgstatHistogram h;
+        (*out)[c] = (Curve){0};
+        if (imgstat_record_histogram(report->record, c, &h) && bins.n > 0)
+            (*out)[c] = curve_of_bins(&h, bins.first, bins.n, max_points);
+        (*out)[c].name = report_channel(report, c);
+    }
     return n;
 }
 
@@ -81,9 +95,9 @@ void curves_release(Curve *curves, size_t n)
     free(curves);
 }
 
-double curve_height(uint64_t count, uint64_t peak, bool log)
+double curve_height(double count, double peak, bool log)
 {
-    if (count == 0 || peak == 0)
+    if (count <= 0 || peak <= 0)
         return 0;
-    return log ? log1p((double)count) / log1p((double)peak) : (double)count / (double)peak;
+    return log ? log1p(count) / log1p(peak) : count / peak;
 }

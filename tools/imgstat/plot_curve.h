@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_PLOT_CURVE_H
 #define IMGSTAT_TOOLS_PLOT_CURVE_H
 
+#include "plot_canvas.h"
 #include "report.h"
 
 typedef struct Curve {
@@ -17,9 +18,13 @@ typedef struct Curve {
 /* One curve for each channel, of at most max_points points; returns how many. The caller releases
  * them. Curves of the page share their limits where a bin is one value. */
 size_t curves_create(const Report *report, uint32_t max_points, Curve **out);
+/* A channel's histogram from bin `first` on, n of them. The caller frees its counts. */
+Curve curve_of_bins(const ImgstatHistogram *h, uint32_t first, uint32_t n, uint32_t max_points);
+/* Writes values and shares of the samples up to them, n + 1 points; returns that number. */
+size_t curve_distribution(const Curve *curve, PlotPoint *points);
 void curves_release(Curve *curves, size_t n);
 
 /* 0 for no count, 1 for the peak; log: of count + 1. */
-double curve_height(uint64_t count, uint64_t peak, bool log);
+double curve_height(double count, double peak, bool log);
 
 #endif

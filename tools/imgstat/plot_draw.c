@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plot_draw.c: axes with round tick values, one curve per channel, its distribution dashed. */
 #include "plot_draw.h"
-#include "plot_curve.h"
 #include "text.h"
 
 #include <float.h>
@@ -11,20 +10,7 @@
 #include <string.h>
 
 /* The plot's frame inside the picture. */
-enum {
-    LEFT = 84,
-    RIGHT = PLOT_WIDTH - 150,
-    TOP = 48,
-    BOTTOM = PLOT_HEIGHT - 64,
-    POINTS_MAX = 512,
-    TICKS = 6
-};
-
-typedef struct Frame {
-    double lo, hi; /* values at LEFT and RIGHT */
-    uint64_t peak; /* count at TOP */
-    bool log;
-} Frame;
+enum { LEFT = PLOT_LEFT, RIGHT = PLOT_WIDTH - 150, TOP = 48, BOTTOM = PLOT_HEIGHT - 64, TICKS = 6 };
 
 static void put_line(PlotCanvas *canvas, PlotStyle style, const char *colour, double x1, double y1,
                      double x2, double y2)
@@ -54,19 +40,19 @@ static const char *channel_colour(const char *name, size_t index)
     return others[index % (sizeof others / sizeof others[0])];
 }
 
-static double map_x(const Frame *frame, double value)
+static double map_x(const PlotFrame *frame, double value)
 {
     const double half = frame->hi / 2 - frame->lo / 2; /* twice that need not be a double */
     return LEFT + (half > 0 ? (value / 2 - frame->lo / 2) / half : 0.5) * (RIGHT - LEFT);
 }
 
 /* Where point i of a curve begins, or with i = n the last one ends. */
-static double point_x(const Frame *frame, const Curve *curve, uint32_t i)
+static double point_x(const PlotFrame *frame, const Curve *curve, uint32_t i)
 {
     return map_x(frame, text_point(curve->lo, curve->hi, i, curve->n));
 }
 
-static double map_y(const Frame *frame, uint64_t count)
+static double map_y(const PlotFrame *frame, double count)
 {
     return BOTTOM - curve_height(count, frame->peak, frame->log) * (BOTTOM - TOP);
 }
@@ -80,7 +66,7 @@ static double tick_step(double span)
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
-static void put_x_ticks(PlotCanvas *canvas, const Frame *frame)
+static void put_x_ticks(PlotCanvas *canvas, const PlotFrame *frame)
 {
     const double span = fmin(frame->hi - frame->lo, DBL_MAX);
     const double step = span > 0 ? tick_step(span) : 0;
@@ -99,72 +85,69 @@ static void put_x_ticks(PlotCanvas *canvas, const Frame *frame)
     }
 }
 
-static void put_y_tick(PlotCanvas *canvas, const Frame *frame, uint64_t count)
+static void put_y_tick(PlotCanvas *canvas, const PlotFrame *frame, double count)
 {
     char text[TEXT_NUMBER];
-    text_short(text, (double)count);
+    text_short(text, count);
     const double y = map_y(frame, count);
     put_line(canvas, PLOT_GRID, NULL, LEFT - 5, y, RIGHT, y);
     put_text(canvas, LEFT - 9, y + 4, PLOT_END, text);
 }
 
-static void put_y_ticks(PlotCanvas *canvas, const Frame *frame)
+static void put_y_ticks(PlotCanvas *canvas, const PlotFrame *frame)
 {
     put_y_tick(canvas, frame, 0);
     if (frame->log) {
-        uint64_t step = 10;
+        double step = 10;
         while (frame->peak / step > 10000000)
             step *= 10;
-        for (uint64_t count = 1; count <= frame->peak; count *= step) {
+        for (double count = 1; count <= frame->peak; count *= step)
             put_y_tick(canvas, frame, count);
-            if (count > frame->peak / step)
-                break;
-        }
         return;
     }
-    double step = frame->peak > 0 ? tick_step((double)frame->peak) : 1;
-    if (step < 1)
-        step = 1;
-    for (double count = step; count <= (double)frame->peak; count += step)
-        put_y_tick(canvas, frame, (uint64_t)count);
+    if (frame->peak <= 0)
+        return;
+    const double step = tick_step(frame->peak), least = frame->whole ? fmax(step, 1) : step;
+    for (double count = least; count <= frame->peak; count += least)
+        put_y_tick(canvas, frame, count);
 }
 
-/* A step per point: what is drawn is the histogram itself, nothing between the bins. */
-static void put_curve(PlotCanvas *canvas, const Frame *frame, const Curve *curve,
-                      const char *colour)
+/* What is drawn is the histogram itself, nothing between the bins. */
+void plot_curve(PlotCanvas *canvas, const PlotFrame *frame, const Curve *curve, double scale,
+                const char *colour)
 {
-    PlotPoint points[2 * POINTS_MAX];
+    PlotPoint points[2 * PLOT_POINTS];
     for (uint32_t i = 0; i < curve->n; i++) {
-        const double y = map_y(frame, curve->counts[i]);
+        const double y = map_y(frame, scale * (double)curve->counts[i]);
         points[2 * i] = (PlotPoint){point_x(frame, curve, i), y};
         points[2 * i + 1] = (PlotPoint){point_x(frame, curve, i + 1), y};
     }
     canvas->path(canvas, PLOT_CURVE, colour, points, 2 * (size_t)curve->n);
 }
 
-static void put_distribution(PlotCanvas *canvas, const Frame *frame, const Curve *curve,
-                             const char *colour)
+void plot_distribution(PlotCanvas *canvas, const PlotFrame *frame, const PlotPoint *points,
+                       size_t n, const char *colour)
 {
-    PlotPoint points[POINTS_MAX + 1];
-    points[0] = (PlotPoint){map_x(frame, curve->lo), BOTTOM};
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < curve->n; i++) {
-        sum += curve->counts[i];
-        points[i + 1] = (PlotPoint){point_x(frame, curve, i + 1),
-                                    BOTTOM - (double)sum / (double)curve->total * (BOTTOM - TOP)};
-    }
-    canvas->path(canvas, PLOT_CDF, colour, points, (size_t)curve->n + 1);
+    PlotPoint mapped[PLOT_POINTS + 1];
+    for (size_t i = 0; i < n; i++)
+        mapped[i] = (PlotPoint){map_x(frame, points[i].x), BOTTOM - points[i].y * (BOTTOM - TOP)};
+    canvas->path(canvas, PLOT_CDF, colour, mapped, n);
+}
+
+void plot_key(PlotCanvas *canvas, double x, double y, const char *colour, const char *name)
+{
+    char *const shown = text_display(name);
+    put_line(canvas, PLOT_KEY, colour, x, y, x + 22, y);
+    put_text(canvas, x + 28, y + 4, PLOT_START, shown);
+    free(shown);
 }
 
 static void put_legend(PlotCanvas *canvas, const Curve *curves, size_t n)
 {
     const size_t shown = n < 18 ? n : 18; /* what the height has room for */
     for (size_t i = 0; i < shown; i++) {
-        const int y = TOP + 10 + 20 * (int)i;
-        char *const name = text_display(curves[i].name);
-        put_line(canvas, PLOT_KEY, channel_colour(curves[i].name, i), RIGHT + 62, y, RIGHT + 84, y);
-        put_text(canvas, RIGHT + 90, y + 4, PLOT_START, name);
-        free(name);
+        plot_key(canvas, RIGHT + 62, TOP + 10 + 20 * (int)i, channel_colour(curves[i].name, i),
+                 curves[i].name);
     }
     if (shown < n) {
         char text[48];
@@ -173,37 +156,38 @@ static void put_legend(PlotCanvas *canvas, const Curve *curves, size_t n)
     }
 }
 
-static void put_title(PlotCanvas *canvas, const Report *report)
+/* The caller frees it. */
+static char *title_of(const Report *report)
 {
+    char *title = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&title, &bytes);
+    if (out == NULL)
+        text_no_memory();
     if (report->merged != NULL) {
         char *const group = text_display(report->merged->group);
         char *const images = report_images(report);
-        const size_t room = strlen(group) + strlen(images) + 3;
-        char *const line = text_alloc(room);
-        snprintf(line, room, "%s%s%s", group, *group != '\0' ? ": " : "", images);
-        canvas->text(canvas, LEFT, 26, PLOT_START, PLOT_TITLE, false, line);
-        free(line);
+        fprintf(out, "%s%s%s", group, *group != '\0' ? ": " : "", images);
         free(images);
         free(group);
-        return;
+    } else {
+        const ImgstatPage *const page = report->page;
+        const PageName number = report_page_name(report);
+        char *const name = text_display(text_base(report->name));
+        fprintf(out, "%s%s%s, %u x %u, %s", name, number.text[0] != '\0' ? " " : "", number.text,
+                page->width, page->height, imgstat_sample_name(page->sample));
+        free(name);
     }
-    const ImgstatPage *const page = report->page;
-    const char *const slash = strrchr(report->name, '/');
-    char *const name = text_display(slash != NULL && slash[1] != '\0' ? slash + 1 : report->name);
-    const PageName number = report_page_name(report);
-    const size_t bytes = strlen(name) + 160;
-    char *const title = text_alloc(bytes);
-    snprintf(title, bytes, "%s%s%s, %u x %u, %s", name, number.text[0] != '\0' ? " " : "",
-             number.text, page->width, page->height, imgstat_sample_name(page->sample));
-    canvas->text(canvas, LEFT, 26, PLOT_START, PLOT_TITLE, false, title);
-    free(title);
-    free(name);
+    if (fclose(out) != 0)
+        text_no_memory();
+    return title;
 }
 
-static void put_axes(PlotCanvas *canvas, const Frame *frame)
+void plot_axes(PlotCanvas *canvas, const PlotFrame *frame, const char *title)
 {
     static const PlotPoint corners[] = {
         {LEFT, TOP}, {RIGHT, TOP}, {RIGHT, BOTTOM}, {LEFT, BOTTOM}, {LEFT, TOP}};
+    canvas->text(canvas, LEFT, 26, PLOT_START, PLOT_TITLE, false, title);
     put_x_ticks(canvas, frame);
     put_y_ticks(canvas, frame);
     for (int percent = 0; percent <= 100; percent += 25) {
@@ -213,34 +197,53 @@ static void put_axes(PlotCanvas *canvas, const Frame *frame)
     }
     canvas->path(canvas, PLOT_FRAME, NULL, corners, sizeof corners / sizeof corners[0]);
     put_text(canvas, (LEFT + RIGHT) / 2, PLOT_HEIGHT - 18, PLOT_MIDDLE, "sample value");
-    canvas->text(canvas, 16, (TOP + BOTTOM) / 2, PLOT_MIDDLE, PLOT_TEXT, true,
-                 frame->log ? "samples, logarithmic" : "samples");
+    canvas->text(canvas, 16, (TOP + BOTTOM) / 2, PLOT_MIDDLE, PLOT_TEXT, true, frame->label);
     put_text(canvas, RIGHT - 60, PLOT_HEIGHT - 18, PLOT_START, "dashed: cumulative, right axis");
 }
 
-void plot_draw(PlotCanvas *canvas, const Report *report)
+static void put_cumulative(PlotCanvas *canvas, const PlotFrame *frame, const Curve *curve,
+                           const char *colour)
 {
+    PlotPoint points[PLOT_POINTS + 1];
+    const size_t n = curve_distribution(curve, points);
+    plot_distribution(canvas, frame, points, n, colour);
+}
+
+static void draw(PlotCanvas *canvas, size_t panel, const void *context)
+{
+    const Report *const report = context;
     Curve *curves = NULL;
-    const size_t n = curves_create(report, POINTS_MAX, &curves);
-    Frame frame = {.lo = INFINITY, .hi = -INFINITY, .log = report->options->log};
+    const size_t n = curves_create(report, PLOT_POINTS, &curves);
+    PlotFrame frame = {.lo = INFINITY,
+                       .hi = -INFINITY,
+                       .whole = true,
+                       .log = report->options->log,
+                       .label = report->options->log ? "samples, logarithmic" : "samples"};
+    (void)panel;
     for (size_t i = 0; i < n; i++) {
         if (curves[i].n == 0 || curves[i].total == 0)
             continue;
         frame.lo = fmin(frame.lo, curves[i].lo);
         frame.hi = fmax(frame.hi, curves[i].hi);
-        frame.peak = curves[i].peak > frame.peak ? curves[i].peak : frame.peak;
+        frame.peak = fmax(frame.peak, (double)curves[i].peak);
     }
     if (!(frame.lo <= frame.hi)) /* no sample anywhere: an empty frame */
         frame.lo = 0, frame.hi = 1;
 
-    put_title(canvas, report);
-    put_axes(canvas, &frame);
+    char *const title = title_of(report);
+    plot_axes(canvas, &frame, title);
+    free(title);
     for (size_t i = 0; i < n; i++)
         if (curves[i].total > 0)
-            put_distribution(canvas, &frame, &curves[i], channel_colour(curves[i].name, i));
+            put_cumulative(canvas, &frame, &curves[i], channel_colour(curves[i].name, i));
     for (size_t i = 0; i < n; i++)
         if (curves[i].total > 0)
-            put_curve(canvas, &frame, &curves[i], channel_colour(curves[i].name, i));
+            plot_curve(canvas, &frame, &curves[i], 1, channel_colour(curves[i].name, i));
     put_legend(canvas, curves, n);
     curves_release(curves, n);
+}
+
+Plot plot_of(const Report *report)
+{
+    return (Plot){1, draw, report};
 }

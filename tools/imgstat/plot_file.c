@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* plot_file.c: temporary beside the target, checked close, then the name. */
 #include "plot_file.h"
+#include "plot_png.h"
+#include "plot_svg.h"
 #include "status.h"
 #include "text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,4 +82,21 @@ bool plot_file_commit(PlotFile *file, bool force, FILE *err)
     unlink(file->temporary); /* no longer there after rename */
     forget(file);
     return ok;
+}
+
+bool plot_file_write(const char *path, bool force, const Plot *plot, FILE *out, FILE *err)
+{
+    PlotFile file;
+    if (strcmp(path, "-") == 0) {
+        plot_svg(out, plot);
+        return true;
+    }
+    if (!plot_file_open(path, force, &file, err))
+        return false;
+    const char *const dot = strrchr(path, '.'); /* the options let .svg and .png pass */
+    if (dot != NULL && strcasecmp(dot, ".png") == 0)
+        plot_png(file.stream, plot);
+    else
+        plot_svg(file.stream, plot);
+    return plot_file_commit(&file, force, err);
 }

@@ -3,6 +3,8 @@
 #ifndef IMGSTAT_TOOLS_PLOT_FILE_H
 #define IMGSTAT_TOOLS_PLOT_FILE_H
 
+#include "plot_canvas.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -15,5 +17,7 @@ typedef struct PlotFile {
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err);
 /* Closes it and gives it its name; on failure nothing remains and the reason is on err. */
 bool plot_file_commit(PlotFile *file, bool force, FILE *err);
+/* Writes a plot to FILE.svg, FILE.png, or as SVG to standard output for "-", which is out. */
+bool plot_file_write(const char *path, bool force, const Plot *plot, FILE *out, FILE *err);
 
 #endif

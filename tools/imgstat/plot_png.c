@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plot_png.c: a canvas of pixels: smooth lines, letters made of lines, written through libpng. */
 #include "plot_png.h"
-#include "plot_draw.h"
 #include "plot_font.h"
 #include "text.h"
 
@@ -12,7 +11,7 @@
 #include <string.h>
 
 /* Pixels of a canvas unit: twice, so that letters are sharp on any screen. */
-enum { SCALE = 2, WIDTH = SCALE * PLOT_WIDTH, HEIGHT = SCALE * PLOT_HEIGHT };
+enum { SCALE = 2, WIDTH = SCALE * PLOT_WIDTH };
 
 typedef struct Box {
     int x0, y0, x1, y1; /* x1, y1 are outside; empty where x0 >= x1 */
@@ -20,7 +19,8 @@ typedef struct Box {
 
 typedef struct PngCanvas {
     PlotCanvas base;
-    unsigned char *rgb;   /* WIDTH * HEIGHT pixels */
+    int height;           /* pixels */
+    unsigned char *rgb;   /* WIDTH * height pixels */
     unsigned char *cover; /* share of each pixel that the path being drawn covers, of 255 */
     Box touched;          /* where cover may not be 0 */
 } PngCanvas;
@@ -58,11 +58,14 @@ static double distance(PlotPoint p, PlotPoint a, PlotPoint b)
  * holds, so that joints are no darker than the rest. */
 static void cover_line(PngCanvas *canvas, PlotPoint from, PlotPoint to, double width)
 {
-    const PlotPoint a = {SCALE * from.x, SCALE * from.y}, b = {SCALE * to.x, SCALE * to.y};
+    const double down = canvas->base.down;
+    const PlotPoint a = {SCALE * from.x, SCALE * (from.y + down)},
+                    b = {SCALE * to.x, SCALE * (to.y + down)};
     const double half = SCALE * width / 2, reach = half + 1;
-    const Box box = {limit(fmin(a.x, b.x) - reach, WIDTH), limit(fmin(a.y, b.y) - reach, HEIGHT),
+    const Box box = {limit(fmin(a.x, b.x) - reach, WIDTH),
+                     limit(fmin(a.y, b.y) - reach, canvas->height),
                      limit(fmax(a.x, b.x) + reach + 1, WIDTH),
-                     limit(fmax(a.y, b.y) + reach + 1, HEIGHT)};
+                     limit(fmax(a.y, b.y) + reach + 1, canvas->height)};
     for (int y = box.y0; y < box.y1; y++) {
         for (int x = box.x0; x < box.x1; x++) {
             const PlotPoint middle = {x + 0.5, y + 0.5};
@@ -96,7 +99,7 @@ static void paint(PngCanvas *canvas, const char *colour, double opacity)
             *cover = 0;
         }
     }
-    canvas->touched = (Box){WIDTH, HEIGHT, 0, 0};
+    canvas->touched = (Box){WIDTH, canvas->height, 0, 0};
 }
 
 /* Cuts a line into dashes; *at is how far into dash and gap the path is. */
@@ -194,7 +197,7 @@ static void on_flush(png_structp png)
     (void)png;
 }
 
-static void write_png(FILE *out, unsigned char *rgb)
+static void write_png(FILE *out, unsigned char *rgb, int height)
 {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
@@ -203,27 +206,32 @@ static void write_png(FILE *out, unsigned char *rgb)
         text_no_memory();
     }
     png_set_write_fn(png, out, on_write, on_flush);
-    png_set_IHDR(png, info, WIDTH, HEIGHT, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+    png_set_IHDR(png, info, WIDTH, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE); /* flat areas compress best so */
     png_write_info(png, info);
-    for (int y = 0; y < HEIGHT; y++)
+    for (int y = 0; y < height; y++)
         png_write_row(png, rgb + (size_t)y * WIDTH * 3);
     png_write_end(png, info);
     png_destroy_write_struct(&png, &info);
 }
 
-void plot_png(FILE *out, const Report *report)
+void plot_png(FILE *out, const Plot *plot)
 {
-    const size_t pixels = (size_t)WIDTH * HEIGHT;
+    const int height = SCALE * PLOT_HEIGHT * (int)plot->panels;
+    const size_t pixels = (size_t)WIDTH * (size_t)height;
     PngCanvas canvas = {.base = {.path = pixel_path, .text = pixel_text},
+                        .height = height,
                         .rgb = text_alloc(3 * pixels),
                         .cover = text_alloc(pixels),
-                        .touched = {WIDTH, HEIGHT, 0, 0}};
+                        .touched = {WIDTH, height, 0, 0}};
     memset(canvas.rgb, 255, 3 * pixels);
     memset(canvas.cover, 0, pixels);
-    plot_draw(&canvas.base, report);
-    write_png(out, canvas.rgb);
+    for (size_t i = 0; i < plot->panels; i++) {
+        canvas.base.down = (double)PLOT_HEIGHT * (double)i;
+        plot->draw(&canvas.base, i, plot->context);
+    }
+    write_png(out, canvas.rgb, height);
     free(canvas.rgb);
     free(canvas.cover);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_png.h: histogram and cumulative distribution as a PNG. */
+/* plot_png.h: a plot as a PNG. */
 #ifndef IMGSTAT_TOOLS_PLOT_PNG_H
 #define IMGSTAT_TOOLS_PLOT_PNG_H
 
-#include "report.h"
+#include "plot_canvas.h"
 
 #include <stdio.h>
 
 /* Errors of `out` stay in its error indicator. */
-void plot_png(FILE *out, const Report *report);
+void plot_png(FILE *out, const Plot *plot);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plot_svg.c: a canvas that writes what is drawn as elements of SVG. */
 #include "plot_svg.h"
-#include "plot_draw.h"
 #include "text.h"
 
 typedef struct SvgCanvas {
@@ -21,7 +20,7 @@ static void svg_path(PlotCanvas *canvas, PlotStyle style, const char *colour,
         fprintf(out, " stroke=\"%s\"", colour);
     fputs(" points=\"", out);
     for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s%.2f,%.2f", i > 0 ? " " : "", points[i].x, points[i].y);
+        fprintf(out, "%s%.2f,%.2f", i > 0 ? " " : "", points[i].x, points[i].y + canvas->down);
     fputs("\"/>\n", out);
 }
 
@@ -30,6 +29,7 @@ static void svg_text(PlotCanvas *canvas, double x, double y, PlotAnchor anchor, 
 {
     static const char *const anchors[] = {"start", "middle", "end"};
     FILE *const out = ((SvgCanvas *)canvas)->out;
+    y += canvas->down;
     fputs("<text", out);
     if (turned)
         fprintf(out, " transform=\"translate(%.2f %.2f) rotate(-90)\"", x, y);
@@ -44,8 +44,9 @@ static void svg_text(PlotCanvas *canvas, double x, double y, PlotAnchor anchor, 
     fputs("</text>\n", out);
 }
 
-void plot_svg(FILE *out, const Report *report)
+void plot_svg(FILE *out, const Plot *plot)
 {
+    const int height = PLOT_HEIGHT * (int)plot->panels;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
@@ -54,8 +55,11 @@ void plot_svg(FILE *out, const Report *report)
             ".curve{stroke-width:1.2}.cdf{stroke-width:1;stroke-dasharray:5 3;opacity:.55}"
             ".key{stroke-width:2}</style>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-            PLOT_WIDTH, PLOT_HEIGHT, PLOT_WIDTH, PLOT_HEIGHT, PLOT_TEXT);
+            PLOT_WIDTH, height, PLOT_WIDTH, height, PLOT_TEXT);
     SvgCanvas canvas = {.base = {.path = svg_path, .text = svg_text}, .out = out};
-    plot_draw(&canvas.base, report);
+    for (size_t i = 0; i < plot->panels; i++) {
+        canvas.base.down = (double)PLOT_HEIGHT * (double)i;
+        plot->draw(&canvas.base, i, plot->context);
+    }
     fputs("</svg>\n", out);
 }

@@ -2,11 +2,13 @@
 /* plot_terminal.c: columns of block characters, an axis, and the percentiles below it. */
 #include "plot_terminal.h"
 #include "plot_curve.h"
+#include "terminal.h"
 #include "text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 8, LABEL_MAX = 32 };
 
@@ -25,14 +27,17 @@ static const Glyphs ascii = {ascii_levels, 3, "|", "+", "-"};
 static void draw_rows(FILE *out, const Curve *curve, const Glyphs *glyphs, unsigned height,
                       uint32_t repeat, int margin, bool log)
 {
+    const Styles *const styles = terminal_styles(STDOUT_FILENO);
     for (unsigned row = height; row-- > 0;) {
         if (row == height - 1)
             fprintf(out, "%*" PRIu64 " %s", margin, curve->peak, glyphs->axis_side);
         else
             fprintf(out, "%*s %s", margin, "", glyphs->axis_side);
+        fputs(terminal_channel(styles, curve->name), out);
         for (uint32_t i = 0; i < curve->n; i++) {
             const double full = (double)(height * glyphs->n_levels);
-            double level = ceil(curve_height(curve->counts[i], curve->peak, log) * full);
+            double level =
+                ceil(curve_height((double)curve->counts[i], (double)curve->peak, log) * full);
             level -= (double)(row * glyphs->n_levels); /* what reaches into this row */
             if (level < 0)
                 level = 0;
@@ -41,7 +46,7 @@ static void draw_rows(FILE *out, const Curve *curve, const Glyphs *glyphs, unsig
             for (uint32_t k = 0; k < repeat; k++)
                 fputs(glyphs->levels[(unsigned)level], out);
         }
-        fputc('\n', out);
+        fprintf(out, "%s\n", styles->end);
     }
 }
 

@@ -269,6 +269,37 @@ static void add_images(json_object *object, const MergedImages *merged)
         line_add(object, "nodata", line_value(merged->kind.nodata, true));
 }
 
+static bool has_key(const FieldInfo *info, const char *key)
+{
+    const size_t length = strlen(key);
+    const char *at = info->keys;
+    while (strncmp(at, key, length) != 0 || (at[length] != ' ' && at[length] != '\0')) {
+        at += strcspn(at, " ");
+        if (*at++ == '\0')
+            return false;
+    }
+    return true;
+}
+
+/* Removes what is not among these fields. */
+static void keep_fields(json_object *object, const FieldList *fields, bool of_channel)
+{
+    static const char asked[] = " channels histogram cdf "; /* by options of their own */
+    json_object_object_foreach(object, key, value)
+    {
+        char word[64];
+        bool kept = false;
+        (void)value;
+        snprintf(word, sizeof word, " %s ", key);
+        for (size_t i = 0; i < fields->n; i++) {
+            const FieldInfo *const info = &field_table[fields->items[i]];
+            kept = kept || (info->of_channel == of_channel && has_key(info, key));
+        }
+        if (!kept && strstr(asked, word) == NULL)
+            json_object_object_del(object, key);
+    }
+}
+
 void print_json_page(FILE *out, const Report *report)
 {
     const ImgstatPage *const page = report->page;
@@ -289,12 +320,22 @@ void print_json_page(FILE *out, const Report *report)
     json_object *const channels = json_object_new_array();
     line_check(channels);
     const uint16_t n = imgstat_record_channels(report->record);
-    for (uint16_t c = 0; c < n; c++)
-        if (json_object_array_add(channels, new_channel(report, c)) != 0)
+    const FieldList *const fields = &report->options->fields;
+    for (uint16_t c = 0; c < n; c++) {
+        json_object *const channel = new_channel(report, c);
+        if (fields->n > 0)
+            keep_fields(channel, fields, true);
+        if (json_object_array_add(channels, channel) != 0)
             line_check(NULL);
+    }
     line_add(object, "channels", channels);
     if (report->warnings->n > 0)
         line_add(object, "warnings", line_sentences(report->warnings));
+    if (fields->n > 0)
+        keep_fields(object, fields, false);
+    if (fields->n > 0 && !fields_have_channels(fields) && !report->options->histogram &&
+        !report->options->cdf)
+        json_object_object_del(object, "channels");
     line_print(out, object);
 }
 

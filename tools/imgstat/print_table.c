@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* print_table.c: chooses column widths from the first rows and keeps to them. */
 #include "print_table.h"
+#include "print_fields.h"
+#include "terminal.h"
 #include "text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Enough rows to see the usual widths, few enough to fill one screen at a time. */
-enum { WAITING_MAX = 64, COLUMNS_MAX = 64, WIDEST_NAME = 48 };
-
-/* Begins a cell that stands right, as numbers do; no name holds it, controls are masked. */
-enum { RIGHT = '\x1F' };
+enum { WAITING_MAX = 64, COLUMNS_MAX = 64, WIDEST_NAME = 48, NARROWEST_NAME = 12 };
 
 struct Table {
     char *waiting[WAITING_MAX];
     size_t n_waiting;
     bool fixed; /* widths are chosen */
     size_t widths[COLUMNS_MAX];
+    size_t name;   /* columns that a name may take; longer ones are shortened on a terminal */
+    size_t screen; /* columns of the terminal; 0: it is none */
+    bool headed;   /* the header is printed */
 };
 
 Table *table_create(void)
 {
     Table *const table = text_alloc(sizeof *table);
-    *table = (Table){0};
+    *table = (Table){.name = WIDEST_NAME, .screen = terminal_width(STDOUT_FILENO)};
     return table;
 }
 
@@ -39,14 +42,23 @@ static void fix_widths(Table *table)
             char *const text = strndup(cell, tab != NULL ? (size_t)(tab - cell) : strlen(cell));
             if (text == NULL)
                 continue;
-            size_t width = text_width(text) - (text[0] == RIGHT);
-            if (column == 0 && width > WIDEST_NAME)
+            size_t width = text_width(text) - (text[0] == CELL_RIGHT);
+            if (column == 0 && table->screen == 0 && width > WIDEST_NAME)
                 width = WIDEST_NAME;
             if (width > table->widths[column])
                 table->widths[column] = width;
             free(text);
             cell = tab != NULL ? tab + 1 : NULL;
         }
+    }
+    size_t others = 0;
+    for (size_t column = 1; column < COLUMNS_MAX; column++)
+        others += table->widths[column] > 0 ? 2 + table->widths[column] : 0;
+    if (table->screen > 0) {
+        const size_t room = table->screen > others ? table->screen - others : 0;
+        table->name = room > NARROWEST_NAME ? room : NARROWEST_NAME;
+        if (table->widths[0] > table->name)
+            table->widths[0] = table->name;
     }
     table->fixed = true;
 }
@@ -61,12 +73,19 @@ static void print_cell(const char *cell, size_t width, bool right, bool last)
         printf("%s%*s", cell, last ? 0 : padding, "");
 }
 
-static void print_line(const Table *table, char *line)
+/* The name that a row begins with: on a terminal within its column, else whole on a line of its
+ * own where it is wider. */
+static void print_name(const Table *table, const char *name)
 {
-    if (strchr(line, '\t') == NULL) {
-        puts(line);
-        return;
-    }
+    char *const shown = table->screen > 0 ? text_shorten(name, table->name) : text_copy(name);
+    print_cell(shown, table->widths[0], false, false);
+    if (text_width(shown) > table->name)
+        printf("\n%*s", (int)table->widths[0], "");
+    free(shown);
+}
+
+static void print_cells(const Table *table, char *line)
+{
     size_t columns = 1;
     for (const char *s = line; *s != '\0'; s++)
         columns += *s == '\t';
@@ -74,15 +93,29 @@ static void print_line(const Table *table, char *line)
     for (size_t column = 0; column < columns; column++) {
         char *const cell = strsep(&rest, "\t");
         const size_t width = column < COLUMNS_MAX ? table->widths[column] : 0;
-        const bool right = cell[0] == RIGHT;
-        const bool last = column + 1 == columns;
-        if (column > 0 && !(last && cell[0] == '\0'))
+        const bool right = cell[0] == CELL_RIGHT;
+        const bool last = column + 1 == columns || (column + 2 == columns && *rest == '\0');
+        if (column > 0 && !(column + 1 == columns && cell[0] == '\0'))
             fputs("  ", stdout);
-        print_cell(right ? cell + 1 : cell, width, right, last);
-        if (column == 0 && text_width(cell) > WIDEST_NAME)
-            printf("\n%*s", (int)width, "");
+        if (column == 0 && !right)
+            print_name(table, cell);
+        else
+            print_cell(right ? cell + 1 : cell, width, right, last);
     }
-    putchar('\n');
+}
+
+static void print_line(Table *table, char *line)
+{
+    const Styles *const styles = terminal_styles(STDOUT_FILENO);
+    if (strchr(line, '\t') == NULL) {
+        puts(line);
+        return;
+    }
+    const bool header = !table->headed;
+    table->headed = true;
+    fputs(header ? styles->heading : "", stdout);
+    print_cells(table, line);
+    puts(header ? styles->end : "");
 }
 
 void table_flush(Table *table)
@@ -113,19 +146,25 @@ void table_destroy(Table *table)
     free(table);
 }
 
+static FieldList fields_of(const Options *o)
+{
+    FieldList list = {{FIELD_CHANNEL, FIELD_MIN, FIELD_MAX, FIELD_MEAN, FIELD_STDDEV, FIELD_MEDIAN,
+                       FIELD_PERCENTILES},
+                      7};
+    if (o->shape) {
+        fields_add(&list, FIELD_SKEWNESS);
+        fields_add(&list, FIELD_KURTOSIS);
+    }
+    return o->fields.n > 0 ? o->fields : list;
+}
+
 void print_table_header(FILE *out, const Options *o, bool many)
 {
-    if (many)
+    const FieldList fields = fields_of(o);
+    if (many && o->fields.n == 0)
         fputs(o->by == IMGSTAT_BY_ALL ? "images\t" : "file\t", out);
-    fputs("channel", out);
-    static const char *const names[] = {"min", "max", "mean", "stddev", "median"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        fprintf(out, "\t%c%s", RIGHT, names[i]);
-    for (size_t k = 0; k < o->n_percentiles; k++)
-        fprintf(out, "\t%c%s%%", RIGHT, o->percentile_keys[k]);
-    if (o->shape)
-        fprintf(out, "\t%cskewness\t%ckurtosis", RIGHT, RIGHT);
-    fputs("\t\n", out); /* notes have no header */
+    print_fields_header(out, o, &fields, ROW_TABLE);
+    fputc('\n', out); /* notes have no header */
 }
 
 static void put_upper(FILE *out, const char *word)
@@ -194,44 +233,6 @@ void print_table_heading(FILE *out, const Report *report)
     fputc('\n', out);
 }
 
-static void put_short(FILE *out, double value)
-{
-    char text[TEXT_NUMBER];
-    text_short(text, value);
-    fprintf(out, "\t%c%s", RIGHT, text);
-}
-
-static void put_percentile(FILE *out, const Report *report, uint16_t channel, size_t k)
-{
-    char text[TEXT_NUMBER];
-    ImgstatValue value;
-    ImgstatStats stats;
-    imgstat_record_stats(report->record, channel, &stats);
-    double lo, hi;
-    if (imgstat_record_bounds(report->record, channel, k, &lo, &hi)) {
-        char end[TEXT_NUMBER];
-        text_short(text, lo);
-        text_short(end, hi);
-        fprintf(out, "\t%c%s to %s", RIGHT, text, end);
-        return;
-    }
-    if (imgstat_record_exact(report->record, channel, k, &value))
-        text_short_value(text, value);
-    else
-        text_short(text, k == IMGSTAT_MEDIAN
-                             ? stats.median
-                             : imgstat_record_percentile(report->record, channel, k));
-    fprintf(out, "\t%c%s", RIGHT, text);
-}
-
-static void put_value(FILE *out, ImgstatValue value, bool defined)
-{
-    char text[TEXT_NUMBER] = "-";
-    if (defined)
-        text_short_value(text, value);
-    fprintf(out, "\t%c%s", RIGHT, text);
-}
-
 /* Which samples the row is not about: rare, so no columns of their own. */
 static void put_note(FILE *out, const ImgstatStats *stats)
 {
@@ -243,7 +244,6 @@ static void put_note(FILE *out, const ImgstatStats *stats)
                  {"nodata", stats->nodata},
                  {"masked", stats->masked}};
     const char *separator = "without ";
-    fputc('\t', out);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (kinds[i].n == 0)
             continue;
@@ -252,40 +252,37 @@ static void put_note(FILE *out, const ImgstatStats *stats)
     }
 }
 
+/* The name once; the pages after it line up below. */
+static void put_name(FILE *out, const Report *report)
+{
+    if (report->merged != NULL) {
+        put_images(out, report);
+        return;
+    }
+    const PageName page = report_page_name(report);
+    char *const name = text_display(report->name);
+    fprintf(out, "%s%s", !report->continues ? name : page.text[0] != '\0' ? "  " : "", page.text);
+    if (report->page->role == IMGSTAT_ROLE_LEVEL)
+        fputs(" level", out);
+    free(name);
+}
+
 void print_table_page(FILE *out, const Report *report, bool many)
 {
     const Options *const o = report->options;
-    const uint16_t n = imgstat_record_channels(report->record);
+    const FieldList fields = fields_of(o);
+    const uint16_t n = fields_have_channels(&fields) ? imgstat_record_channels(report->record) : 1;
     for (uint16_t c = 0; c < n; c++) {
         ImgstatStats stats;
         imgstat_record_stats(report->record, c, &stats);
-        if (many && c == 0 && report->merged != NULL) {
-            put_images(out, report);
-        } else if (many && c == 0) {
-            /* The name once; the pages after it line up below. */
-            if (!report->continues) {
-                char *const name = text_display(report->name);
-                fputs(name, out);
-                free(name);
-            }
-            const PageName page = report_page_name(report);
-            fprintf(out, "%s%s", report->continues && page.text[0] != '\0' ? "  " : "", page.text);
-            if (report->page->role == IMGSTAT_ROLE_LEVEL)
-                fputs(" level", out);
+        if (many && o->fields.n == 0) {
+            if (c == 0)
+                put_name(out, report);
+            fputc('\t', out);
         }
-        fprintf(out, "%s%s", many ? "\t" : "", report_channel(report, c));
-        put_value(out, stats.min, stats.count > 0);
-        put_value(out, stats.max, stats.count > 0);
-        put_short(out, stats.mean);
-        put_short(out, stats.stddev);
-        put_percentile(out, report, c, IMGSTAT_MEDIAN);
-        for (size_t k = 0; k < o->n_percentiles; k++)
-            put_percentile(out, report, c, k);
-        if (o->shape) {
-            put_short(out, stats.skewness);
-            put_short(out, stats.kurtosis);
-        }
-        put_note(out, &stats);
+        print_fields_row(out, report, c, &fields, ROW_TABLE);
+        if (o->fields.n == 0)
+            put_note(out, &stats);
         fputc('\n', out);
     }
 }

@@ -85,6 +85,16 @@ static void help(const char *name)
         answer_mistyped("command", name);
 }
 
+/* "imgstat --manual COMMAND [DATE]": for builds, as --completion is. */
+static void manual(const char *name, const char *date)
+{
+    const Command command = command_named(name);
+    if (command != N_COMMANDS)
+        help_manual(stdout, command, date);
+    else
+        answer_mistyped("command", name);
+}
+
 static void dispatch(int argc, char **argv)
 {
     const char *const word = argv[1], *const value = argc > 2 ? argv[2] : NULL;
@@ -95,8 +105,8 @@ static void dispatch(int argc, char **argv)
         help(value);
     else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         print_version();
-    else if (strcmp(word, "--manual") == 0)
-        help_manual(stdout);
+    else if (strcmp(word, "--manual") == 0 && value != NULL)
+        manual(value, argc > 3 ? argv[3] : "");
     else if (strcmp(word, "--completion") == 0 && value != NULL)
         status_raise(help_completion(stdout, value) ? STATUS_OK : STATUS_USAGE);
     else if (command != N_COMMANDS)

@@ -14,8 +14,8 @@ typedef struct Progress {
 
 /* n: how many there will be; nothing is shown for one. what: "measured ", or "". */
 Progress progress_begin(const char *what, size_t n, bool quiet);
-/* "measured 40 of 120, 12.5 a second, 6 s left", at most five times a second. n: 0 where it is not
- * known, which leaves out what depends on it. */
+/* "measured 1,400 of 12,000, 1,250 a second, 8 s left", as far as the line has room, at most five
+ * times a second. n: 0 where it is not known, which leaves out what depends on it. */
 void progress_show(Progress *progress, size_t done, size_t n);
 /* Before anything else is written to the terminal. */
 void progress_clear(Progress *progress);

@@ -70,14 +70,16 @@ static void on_warned(void *context, size_t job, const char *sentence)
 {
     Run *const run = context;
     Found *const found = &run->found[job];
-    char *const name = text_display(run->jobs[job].input);
-    const char *const before = found->warnings != NULL ? found->warnings : "";
-    const char *const cause = text_cause(sentence, name);
-    const size_t bytes = strlen(before) + strlen(name) + strlen(cause) + sizeof ": warning: \n";
-    char *const all = text_alloc(bytes);
-    snprintf(all, bytes, "%s%s: warning: %s\n", before, name, cause);
+    char *all = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&all, &bytes);
+    if (out == NULL)
+        text_no_memory();
+    fputs(found->warnings != NULL ? found->warnings : "", out);
+    text_put_file_warning(out, run->jobs[job].input, sentence);
+    if (fclose(out) != 0)
+        text_no_memory();
     free(found->warnings);
-    free(name);
     found->warnings = all;
 }
 

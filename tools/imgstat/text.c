@@ -2,9 +2,11 @@
 /* text.c: UTF-8 repair and width, and numbers that read back exactly. */
 #define _GNU_SOURCE
 #include "text.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +78,30 @@ const char *text_cause(const char *sentence, const char *name)
     return colon != NULL ? colon + 2 : sentence;
 }
 
+void text_put_warning(FILE *err, const char *about, const char *format, ...)
+{
+    const Styles *const styles = terminal_styles(STDERR_FILENO);
+    va_list values;
+    va_start(values, format);
+    fprintf(err, "%s: %swarning:%s ", about, styles->warning, styles->end);
+    vfprintf(err, format, values);
+    fputc('\n', err);
+    va_end(values);
+}
+
+void text_put_file_warning(FILE *err, const char *path, const char *sentence)
+{
+    char *const name = text_display(path);
+    text_put_warning(err, name, "%s", text_cause(sentence, name));
+    free(name);
+}
+
+const char *text_base(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
 /* The common blocks are enough for aligning file names; a full table would be larger than the
  * rest of the program's text handling. */
 static size_t character_width(uint32_t c)
@@ -97,17 +123,42 @@ static size_t character_width(uint32_t c)
     return 1;
 }
 
+/* The width of the character at *utf8, which moves on to the next. */
+static size_t next_width(const char **utf8)
+{
+    const unsigned char *s = (const unsigned char *)*utf8;
+    const unsigned more = *s < 0xC0 ? 0 : *s < 0xE0 ? 1 : *s < 0xF0 ? 2 : 3;
+    uint32_t code = *s++ & (more > 0 ? 0x3Fu >> more : 0x7Fu);
+    for (unsigned i = 0; i < more; i++)
+        code = code << 6 | (*s++ & 0x3Fu);
+    *utf8 = (const char *)s;
+    return character_width(code);
+}
+
 size_t text_width(const char *utf8)
 {
     size_t width = 0;
-    for (const unsigned char *s = (const unsigned char *)utf8; *s != '\0';) {
-        const unsigned more = *s < 0xC0 ? 0 : *s < 0xE0 ? 1 : *s < 0xF0 ? 2 : 3;
-        uint32_t code = *s++ & (more > 0 ? 0x3Fu >> more : 0x7Fu);
-        for (unsigned i = 0; i < more; i++)
-            code = code << 6 | (*s++ & 0x3Fu);
-        width += character_width(code);
-    }
+    while (*utf8 != '\0')
+        width += next_width(&utf8);
     return width;
+}
+
+char *text_shorten(const char *utf8, size_t columns)
+{
+    const char *const ellipsis = text_is_utf8() ? "\xE2\x80\xA6" : "...";
+    size_t over = text_width(utf8), used = 0;
+    if (over <= columns)
+        return text_copy(utf8);
+    const size_t room = columns > text_width(ellipsis) ? columns - text_width(ellipsis) : 0;
+    const char *head = utf8, *tail = utf8;
+    for (const char *next = head; used + next_width(&next) <= room / 2; head = next)
+        used = text_width(utf8) - text_width(next);
+    while (over > room - used) /* the end of a name tells most */
+        over -= next_width(&tail);
+    const size_t bytes = (size_t)(head - utf8) + strlen(ellipsis) + strlen(tail) + 1;
+    char *const out = text_alloc(bytes);
+    snprintf(out, bytes, "%.*s%s%s", (int)(head - utf8), utf8, ellipsis, tail);
+    return out;
 }
 
 bool text_is_utf8(void)

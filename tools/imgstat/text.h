@@ -31,8 +31,18 @@ void text_put_markup(FILE *out, const char *text);
 /* The cause in "name: cause", a sentence of the library about a file of that name (as text_display
  * gives it); the library may have left out the middle of a long name. */
 const char *text_cause(const char *sentence, const char *name);
+/* Prints "about: warning: cause" for standard error. */
+__attribute__((format(printf, 3, 4))) void text_put_warning(FILE *err, const char *about,
+                                                            const char *format, ...);
+/* The same of a sentence of the library about a file, which must not be taken for an error. */
+void text_put_file_warning(FILE *err, const char *path, const char *sentence);
+/* The last part of a path, or all of it where that is empty. */
+const char *text_base(const char *path);
 /* Columns that valid UTF-8 takes on a terminal: 2 for East Asian wide, 0 for combining marks. */
 size_t text_width(const char *utf8);
+/* A text without its middle, which an ellipsis stands for, where it takes more than so many
+ * columns. Freed by the caller. */
+char *text_shorten(const char *utf8, size_t columns);
 /* Whether the environment's character set is UTF-8. */
 bool text_is_utf8(void);
 

@@ -5,12 +5,14 @@
 #include "print_json.h"
 #include "sidecars.h"
 #include "status.h"
+#include "terminal.h"
 #include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool transform_is_skipped(const TransformOptions *t, const ImgstatJob *job)
 {
@@ -50,7 +52,9 @@ void transform_on_warning(void *context, const char *sentence)
         return;
     const char *const cause = cause_of(run->outputs, sentence);
     progress_clear(&run->progress);
-    fprintf(stderr, "%.*swarning: %s\n", (int)(cause - sentence), sentence, cause);
+    const Styles *const styles = terminal_styles(STDERR_FILENO);
+    fprintf(stderr, "%.*s%swarning:%s %s\n", (int)(cause - sentence), sentence, styles->warning,
+            styles->end, cause);
 }
 
 void transform_on_measuring(void *context, size_t measured)

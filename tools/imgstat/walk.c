@@ -133,7 +133,7 @@ static void warn_again(const Walk *walk, const char *path, const Folder *entered
     if (!walk->warns || walk->options->quiet)
         return;
     char *const name = text_display(path), *const first = text_display(entered->path);
-    fprintf(stderr, "%s: warning: leads to %s again, which is entered once\n", name, first);
+    text_put_warning(stderr, name, "leads to %s again, which is entered once", first);
     free(name);
     free(first);
 }

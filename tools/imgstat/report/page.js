@@ -4,12 +4,20 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const body = byId("image-table").tBodies[0];
-  const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const bytesOf = (text) => {
+    const letters = atob(text), bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i); // Uint8Array.from is far slower
+    return bytes;
+  };
 
   // A column is one value, places in a list of values, or a float for each image.
   const columnOf = (packed) => {
     if ("all" in packed) return new Float64Array(data.n).fill(packed.all ?? NaN);
-    if ("list" in packed) return Float64Array.from(bytesOf(packed.places), (place) => packed.list[place] ?? NaN);
+    if ("list" in packed) {
+      const list = Float64Array.from(packed.list, (value) => value ?? NaN), values = new Float64Array(data.n);
+      bytesOf(packed.places).forEach((place, i) => { values[i] = list[place]; });
+      return values;
+    }
     return new Float32Array(bytesOf(packed.floats).buffer);
   };
   const columns = {};
@@ -32,14 +40,14 @@
   let flags = new Uint32Array(data.n);
   const findFlags = () => {
     flags = new Uint32Array(data.n);
+    for (const i in data.messages) flags[i] = 1; // damaged: the first flag
     data.flags.forEach((flag, k) => {
-      let n = 0;
+      const values = columns[flag.measure], isFlagged = passes[flag.way];
+      let n = k === 0 ? Object.keys(data.messages).length : 0;
       for (let i = 0; i < data.n; i++) {
-        const failed = i in data.messages;
-        if (failed ? k === 0 : passes[flag.way](columns[flag.measure][i], flag.threshold)) {
-          flags[i] |= 1 << k;
-          n++;
-        }
+        if (!isFlagged(values[i], flag.threshold)) continue; // nor are the NaN of damaged ones
+        flags[i] |= 1 << k;
+        n++;
       }
       byId("n-" + flag.name).textContent = n.toLocaleString("en");
     });

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# The documents as HTML: tools/build-html.sh calls sphinx-build with the root of the project as source.
+import re
+from pathlib import Path
+
+project = "imgstat"
+project_copyright = "the authors of imgstat"
+extensions = ["myst_parser"]
+root_doc = "docs/index"
+exclude_patterns = ["build*", "testdata", "tests", "tools", ".*"]
+myst_heading_anchors = 4
+highlight_language = "none"
+suppress_warnings = ["misc.highlighting_failure"]
+html_theme = "alabaster"
+html_theme_options = {"page_width": "1100px", "fixed_sidebar": True}
+html_show_sourcelink = False
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def find_contents():
+    """For each page those below it in the contents: what it links to, and no page nearer to the root does."""
+    pages, below = [root_doc], {}
+    for page in pages:
+        path = ROOT / f"{page}.md"
+        links = re.findall(r"\]\(([^():#\s]+)\.md[)#]", path.read_text(encoding="utf-8"))
+        targets = dict.fromkeys(str((path.parent / link).resolve().relative_to(ROOT)) for link in links)
+        below[page] = [target for target in targets if target not in pages and not target.startswith("tests")]
+        pages += below[page]
+    return below
+
+
+CONTENTS = find_contents()
+
+
+def add_contents(app, name, source):
+    if name == "docs/api":
+        source[0] = source[0].replace("[imgstat.h](../src/imgstat.h)", "<a href='../api/imgstat_8h.html'>imgstat.h</a>")
+    if CONTENTS.get(name):
+        source[0] += "\n\n```{toctree}\n:hidden:\n:titlesonly:\n" + "".join(f"/{page}\n" for page in CONTENTS[name]) + "```\n"
+
+
+def setup(app):
+    app.connect("source-read", add_contents)

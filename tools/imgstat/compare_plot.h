@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* compare_plot.h: the distributions of two images or records in one plot. */
+#ifndef IMGSTAT_TOOLS_COMPARE_PLOT_H
+#define IMGSTAT_TOOLS_COMPARE_PLOT_H
+
+#include "compare.h"
+#include "plot_canvas.h"
+
+/* Both, of one sample type. */
+typedef struct ComparePlot {
+    const Compared *a, *b;
+} ComparePlot;
+
+/* A panel for each channel that both have; it refers to `both`. */
+Plot compare_plot_of(const ComparePlot *both);
+
+#endif
