@@ -7,7 +7,6 @@ project = "imgstat"
 project_copyright = "the authors of imgstat"
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-exclude_patterns = ["build*", "testdata", "tests", "tools", ".*"]
 myst_heading_anchors = 4
 highlight_language = "none"
 suppress_warnings = ["misc.highlighting_failure"]
@@ -24,12 +23,15 @@ def find_contents():
         path = ROOT / f"{page}.md"
         links = re.findall(r"\]\(([^():#\s]+)\.md[)#]", path.read_text(encoding="utf-8"))
         targets = dict.fromkeys(str((path.parent / link).resolve().relative_to(ROOT)) for link in links)
-        below[page] = [target for target in targets if target not in pages and not target.startswith("tests")]
+        below[page] = [target for target in targets if target not in pages]
         pages += below[page]
     return below
 
 
 CONTENTS = find_contents()
+exclude_patterns = ["build*", "**/.*"] + [str(path.relative_to(ROOT)) for folder in ("", "docs", "kernels", "testdata", "tests", "tools")
+                                          for path in (ROOT / folder).glob("**/*.md" if folder else "*.md")
+                                          if str(path.relative_to(ROOT))[:-3] not in CONTENTS]
 
 
 def add_contents(app, name, source):

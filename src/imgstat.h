@@ -791,8 +791,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const Imgstat
 IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out,
                                              size_t capacity);
 
-/* Creates a transfer from a saved one, which is checked completely. path: "-" is standard input. */
+/* Creates a transfer from a saved one, which is checked completely. path: "-" is standard input.
+ * memory: bytes that reading it may take; 0: 1 GiB; more is IMGSTAT_ERR_LIMIT. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
+                                                                   uint64_t memory,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
 

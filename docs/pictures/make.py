@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the pictures of the documents from testdata/, by the commands of docs/tutorial.md.
+"""Draws the pictures of the documents from testdata/, by the commands of docs/tutorial.md and docs/transforms.md.
 
 usage: make.py [FOLDER] (default: the folder of this script). With chromium: make.py FOLDER --screenshot, also report.png.
 
@@ -55,12 +55,16 @@ def histogram(image):
 
 
 def draw(folder):
-    """In a folder where the commands of the tutorial have run."""
+    """In a folder where the commands have run."""
     photo = read("photo.tif")
     (folder / "histogram.svg").write_text(histogram(photo))
     shutil.copy("photo.svg", folder)
     series = [row(*(smaller(read(f"{name}/{i}.png"), 4) for i in (1, 2, 3))) for name in ("series", "alone", "together")]
+    methods = [smaller(read("hazy.png"), 4)] + [
+        smaller(read(f"by/{name}.png"), 4)
+        for name in ("stretch", "percentile", "meanstd", "gamma", "match", "equalize", "clahe")]
     pictures = {
+        "methods": joined([row(*methods[:4]), row(*methods[4:])], 0),
         "contrast": row(*(smaller(x, 3) for x in (photo, read("equalized.tif"), read("clahe.tif")))),
         "before-after": row(*(smaller(read(name), 2) for name in ("hazy.png", "clear.png"))),
         "dark": row(*(smaller(x, 3) for x in ((read("dark16.tif") >> 8).astype(np.uint8), read("bright8.png")))),
@@ -73,7 +77,8 @@ def draw(folder):
 def main():
     words = [word for word in sys.argv[1:] if word != "--screenshot"]
     folder = Path(words[0]).resolve() if words else HERE
-    commands = re.findall(r"^\$ imgstat ([^|]*?)(?: \|.*)?$", (HERE.parent / "tutorial.md").read_text(), re.M)
+    text = "".join((HERE.parent / page).read_text() for page in ("tutorial.md", "transforms.md"))
+    commands = re.findall(r"^\$ imgstat ([^|]*?)(?: \|.*)?$", text, re.M)
     with tempfile.TemporaryDirectory() as temporary:
         work = shutil.copytree(TESTDATA, Path(temporary) / "testdata")
         os.chdir(work)

@@ -27,7 +27,8 @@ bool metadata_has(const Metadata *metadata, MetadataKind kind, MetadataText keyw
 
 ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, ImgstatError *err)
 {
-    if (metadata_has(metadata, item->kind, item->keyword))
+    if (metadata_has(metadata, item->kind, item->keyword) ||
+        item->bytes > METADATA_BYTES - metadata->bytes)
         return IMGSTAT_OK;
     uint8_t *const data = malloc(item->bytes + 1);
     if (!data)
@@ -38,6 +39,7 @@ ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, Imgstat
     MetadataItem *const added = &metadata->item[metadata->n++];
     *added = *item;
     added->data = data;
+    metadata->bytes += item->bytes;
     return IMGSTAT_OK;
 }
 

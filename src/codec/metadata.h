@@ -48,10 +48,13 @@ typedef struct MetadataItem {
     size_t bytes;
 } MetadataItem;
 
+/* Bytes of all items of a page. Real ones have some megabytes; a deflated one can ask for any. */
+enum { METADATA_BYTES = 8 << 20 };
+
 /* Items in the order of the file, no two of the same kind and keyword. */
 typedef struct Metadata {
     MetadataItem item[METADATA_TEXT + TEXT_KINDS];
-    size_t n;
+    size_t n, bytes;    /* bytes: of all of them */
     bool premultiplied; /* colours are multiplied by alpha */
 } Metadata;
 
@@ -61,7 +64,8 @@ const char *metadata_keyword(MetadataText keyword);
 /* Returns whether there is an item of a kind. keyword: compared for texts only. */
 bool metadata_has(const Metadata *metadata, MetadataKind kind, MetadataText keyword);
 
-/* Adds an item with a copy of its data, unless there is one of that kind and keyword. */
+/* Adds an item with a copy of its data, unless there is one of that kind and keyword, or it is too
+ * large. */
 ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, ImgstatError *err);
 
 /* Frees what it holds, not the struct. */

@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 typedef struct PageEntry {
-    uint64_t at;    /* where the codec finds it */
-    uint32_t plane; /* number of the plane there, of those stored one behind the other */
+    uint64_t at;          /* where the codec finds it */
+    uint64_t field_bytes; /* of the fields of its header, outside of it */
+    uint32_t plane;       /* number of the plane there, of those stored one behind the other */
     ImgstatRole role;
     uint32_t owner, mask, parent, number; /* as in ImgstatPage */
     uint32_t width, height;               /* from its header; 0: not known */

@@ -92,8 +92,22 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* Adds the bytes of a histogram to those of the channels before: a hostile file has 65,535. */
+static ImgstatResult check_bytes(const Histogram *h, uint64_t *bytes, ImgstatError *err)
+{
+    const uint64_t most = (uint64_t)4 * 16 * HISTOGRAM_MAX_BINS; /* RGB and alpha */
+    *bytes += (uint64_t)h->bins * (h->per_value ? 8 : 16);
+    if (*bytes > most)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "the histograms of its channels take more than %llu bytes: ask for fewer "
+                         "bins",
+                         (unsigned long long)most);
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult make_histograms(Work *work, ImgstatError *err)
 {
+    uint64_t bytes = 0;
     const uint8_t bits = work->out->kind->bits;
     BufferCache *const cache = work->cache;
     work->out->has_histogram = work->how->histogram;
@@ -107,6 +121,7 @@ static ImgstatResult make_histograms(Work *work, ImgstatError *err)
     for (uint16_t c = 0; c < work->channels; c++) {
         Histogram *const h = &work->out->channel[c].histogram;
         IMGSTAT_TRY(histogram_create(cache, record, c, bits, work->how, h, err));
+        IMGSTAT_TRY(check_bytes(h, &bytes, err));
         if (work->narrow || record->tally[c].n == 0)
             continue;
         work->ranges[work->n_ranges++] = (RangeCount){.channel = c,

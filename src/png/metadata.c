@@ -15,9 +15,10 @@ static const char xmp_keyword[] = "XML:com.adobe.xmp";
 
 /* ---- Reading ---- */
 
-enum { MAX_CHUNK = 64 << 20, KEYWORD_BYTES = 79 };
+enum { KEYWORD_BYTES = 79 };
 
-static ImgstatResult read_profile(Metadata *out, const uint8_t *data, size_t n, ImgstatError *err)
+static ImgstatResult read_profile(Metadata *out, const uint8_t *data, size_t n, Warnings *warnings,
+                                  ImgstatError *err)
 {
     const uint8_t *const end = memchr(data, 0, n);
     if (!end || (size_t)(end - data) + 2 >= n)
@@ -26,6 +27,8 @@ static ImgstatResult read_profile(Metadata *out, const uint8_t *data, size_t n, 
     item.data = raw_profile_inflate(end + 2, n - (size_t)(end - data) - 2, &item.bytes);
     const ImgstatResult res = item.data ? metadata_add(out, &item, err) : IMGSTAT_OK;
     free(item.data);
+    if (res == IMGSTAT_OK && !metadata_has(out, METADATA_PROFILE, 0))
+        warnings_report(warnings, "its colour profile is damaged or very large and is left out");
     return res;
 }
 
@@ -86,7 +89,7 @@ static ImgstatResult read_chunk(Metadata *out, const PngChunk *chunk, uint8_t *d
     if (strcmp(chunk->type, "eXIf") == 0)
         return metadata_add(out, &exif, err);
     if (strcmp(chunk->type, "iCCP") == 0)
-        return read_profile(out, data, chunk->bytes, err);
+        return read_profile(out, data, chunk->bytes, warnings, err);
     if (strcmp(chunk->type, "tIME") == 0)
         return chunk->bytes == 7 ? read_time(out, data, err) : IMGSTAT_OK;
     if (strcmp(chunk->type, "pHYs") != 0)
@@ -151,7 +154,7 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
                 add_lost(&lost, chunk.type, 4);
             continue;
         }
-        if (chunk.bytes > MAX_CHUNK) {
+        if (chunk.bytes > METADATA_BYTES) {
             warnings_report(warnings, "its %s chunk is very large and is left out", chunk.type);
             continue;
         }

@@ -15,8 +15,8 @@
 
 uint8_t *raw_profile_inflate(const uint8_t *from, size_t n, size_t *bytes)
 {
-    enum { MAX_INFLATED = 64 << 20 };
-    for (size_t room = 16 * n + 4096; room <= MAX_INFLATED; room *= 4) {
+    for (size_t room = 16 * n + 4096, last = 0; last < METADATA_BYTES; room *= 4) {
+        last = room = room < METADATA_BYTES ? room : METADATA_BYTES;
         uint8_t *const to = malloc(room + 1); /* and a NUL */
         uLongf got = (uLongf)room;
         if (!to)

@@ -131,10 +131,16 @@ ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warning
 /* Codec.layout */
 void tiff_layout_describe(Decoder *base, ImgstatLayout *out);
 
-/* ---- tiff/layout.c; see tiff/layout.h as well ---- */
+/* ---- tiff/tile_check.c ---- */
 
 /* Checks that every tile lies in the file and can be as large as declared. */
 ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err);
+
+/* ---- tiff/layout.c; see tiff/layout.h as well ---- */
+
+/* Returns how many threads may have a handle each: libtiff loads all fields of the page for every
+ * one. */
+unsigned tiff_handle_threads(const TiffDecoder *td);
 
 /* Returns whether samples are not whole as libtiff decodes them. */
 bool tiff_needs_unpack(const TiffLayout *layout);

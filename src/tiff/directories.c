@@ -144,6 +144,22 @@ static void report_sub(Walk *walk, uint32_t parent, uint32_t place, const char *
     warnings_report(walk->warnings, "SubIFD %u of page %s %s", place, name, what);
 }
 
+/* libtiff loads all fields. Those of a sound file do not share its bytes. */
+static ImgstatResult check_fields(const Walk *walk, const TiffDirectory *directory,
+                                  ImgstatError *err)
+{
+    enum { SHARED_BYTES = 1 << 20 }; /* damaged fields may lie on others */
+    const uint64_t bytes = directory->field_bytes;
+    if (bytes <= walk->source->bytes + SHARED_BYTES)
+        return IMGSTAT_OK;
+    if (bytes == UINT64_MAX)
+        return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
+                          "directory %u has more than %d fields", walk->list->n, TIFF_MAX_FIELDS);
+    return error_file(err, IMGSTAT_ERR_FORMAT, walk->source->name,
+                      "the fields of directory %u have %llu bytes, more than the file",
+                      walk->list->n, (unsigned long long)bytes);
+}
+
 /* Adds the directory at `at`. *next: the offset of the one behind it; 0: there is none, or this one
  * does not lie inside the file. */
 static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uint32_t place,
@@ -166,6 +182,7 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
             report_sub(walk, parent, place, "does not lie inside the file and is left out");
         return IMGSTAT_OK;
     }
+    IMGSTAT_TRY(check_fields(walk, &directory, err));
     if (list->n == walk->max_pages)
         return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
                           "has more pages than the limit of %u", walk->max_pages);
@@ -175,6 +192,7 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     if (list->n == 1)
         walk->first = directory;
     entry->at = at;
+    entry->field_bytes = directory.field_bytes;
     entry->width = dimension(walk, &directory.field[TIFF_FIELD_WIDTH]);
     entry->height = dimension(walk, &directory.field[TIFF_FIELD_HEIGHT]);
     walk->facts[list->n - 1] = facts_of(walk, &directory);

@@ -3,6 +3,7 @@
 #include "tiff/directory.h"
 
 #include "base/byteswap.h"
+#include "tiff/tag_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,20 @@ static void note_field(const TiffKind *kind, const uint8_t *entry, TiffDirectory
     }
 }
 
+/* Adds what a field holds outside of its directory. */
+static void add_bytes(const Source *source, const TiffKind *kind, const uint8_t *entry,
+                      TiffDirectory *out)
+{
+    const unsigned width = kind->big ? 8 : 4;
+    const uint64_t each = tiff_value_bytes((uint16_t)load_number(entry + 2, 2, kind->big_endian));
+    const uint64_t n = load_number(entry + 4, width, kind->big_endian);
+    const uint64_t at = load_number(entry + 4 + width, width, kind->big_endian);
+    if (each == 0 || n <= width / each || at >= source->bytes)
+        return;
+    const uint64_t most = source->bytes - at;
+    out->field_bytes += n < most / each ? n * each : most;
+}
+
 ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, uint64_t at,
                                   TiffDirectory *out, ImgstatError *err)
 {
@@ -96,9 +111,13 @@ ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, ui
         const size_t block = entries - i < BLOCK ? (size_t)(entries - i) : BLOCK;
         IMGSTAT_TRY(
             source_read(source, first + i * entry_bytes, bytes, block * entry_bytes, &n, err));
-        for (size_t k = 0; k < n / entry_bytes; k++)
+        for (size_t k = 0; k < n / entry_bytes; k++) {
             note_field(kind, bytes + k * entry_bytes, out);
+            add_bytes(source, kind, bytes + k * entry_bytes, out);
+        }
     }
+    if (entries > TIFF_MAX_FIELDS)
+        out->field_bytes = UINT64_MAX;
     /* A file that ends right behind the entries has no next directory. */
     IMGSTAT_TRY(source_read(source, first + entries * entry_bytes, bytes, offset_bytes, &n, err));
     if (n == offset_bytes)

@@ -5,10 +5,8 @@
 
 #include "codec/source.h"
 
-enum {
-    TIFF_MAX_FIELDS = 4096
-}; /* of a directory, that are read; the fullest real ones have a
-      hundred */
+/* Fields of a directory; the fullest real ones have a hundred. */
+enum { TIFF_MAX_FIELDS = 4096 };
 
 /* What both kinds of file have. */
 typedef struct TiffKind {
@@ -46,6 +44,8 @@ enum {
 typedef struct TiffDirectory {
     bool whole; /* it lies inside the file */
     uint64_t next;
+    uint64_t field_bytes; /* of all fields, outside of it, as far as the file has them; UINT64_MAX:
+                             it has more fields than are read */
     TiffField field[TIFF_FIELDS];
 } TiffDirectory;
 

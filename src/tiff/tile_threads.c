@@ -106,7 +106,8 @@ static bool needs_helpers(TiffDecoder *td)
     if (td->helpers)
         return true;
     ThreadPool *pool = NULL;
-    if (threads && thread_pool_create(td->base.options.threads, &pool, NULL) != IMGSTAT_OK)
+    const unsigned most = decompressor ? td->base.options.threads : tiff_handle_threads(td);
+    if (threads && thread_pool_create(most, &pool, NULL) != IMGSTAT_OK)
         return false;
     const unsigned n = pool ? thread_pool_threads(pool) : 1;
     td->helpers = calloc(1, sizeof *td->helpers + n * sizeof(Helper));

@@ -6,9 +6,10 @@
 #include "transfer/transfer.h"
 
 enum {
-    TRANSFER_VERSION = 1,          /* of the schema */
-    TRANSFER_SET_VERSION = 2,      /* of a set */
-    TRANSFER_MAX_BYTES = 256 << 20 /* of the text: 65,536 levels of some hundred channels */
+    TRANSFER_VERSION = 1,           /* of the schema */
+    TRANSFER_SET_VERSION = 2,       /* of a set */
+    TRANSFER_MAX_BYTES = 256 << 20, /* of the text: 65,536 levels of some hundred channels */
+    TRANSFER_MEMORY = 1 << 30       /* that reading it may take where nothing else is said */
 };
 
 /* Words of the schema, by ImgstatTransform. */
@@ -28,8 +29,8 @@ char *transfer_describe_set(const Transfer *set, ImgstatError *err);
 /* Returns such a line for IMGSTAT_CLAHE, which has no transfer. */
 char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err);
 /* Creates a transfer from `bytes` bytes of text, which may hold anything. `name` starts every
- * message. */
-ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,
-                                 ImgstatError *err);
+ * message. memory: that this may take; 0: TRANSFER_MEMORY. */
+ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, uint64_t memory,
+                                 Transfer **out, ImgstatError *err);
 
 #endif

@@ -10,18 +10,36 @@
 
 enum {
     MAX_DEPTH = 10,
-    TABLE_BITS = 32, /* of an entry of Transfer's tables */
-    /* Maps that change nothing take few bytes of text and as many entries as others: no more of
-     * them than the longest text has, two bytes each. */
-    MAX_ENTRIES = TRANSFER_MAX_BYTES / 2
+    TABLE_BITS = 32 /* of an entry of Transfer's tables */
 };
 
 /* What is being read, for messages. */
 typedef struct JsonReader {
     const char *name;
     ImgstatError *err;
-    size_t entries; /* of the tables read so far */
+    uint64_t memory; /* that its tables may take */
+    size_t entries;  /* of the tables read so far */
 } JsonReader;
+
+static ImgstatResult too_large(const char *name, uint64_t bytes, uint64_t memory, ImgstatError *err)
+{
+    return error_file(err, IMGSTAT_ERR_LIMIT, name,
+                      "a transfer that takes about %llu MiB of memory, and %llu are allowed",
+                      (unsigned long long)(bytes >> 20), (unsigned long long)(memory >> 20));
+}
+
+/* About what json-c takes for a text: each value is an object of its own. */
+static uint64_t parsed_bytes(const char *text, size_t n)
+{
+    enum { VALUE_BYTES = 72, ARRAY_BYTES = 160, OBJECT_BYTES = 1200 };
+    uint64_t bytes = n;
+    for (size_t i = 0; i < n; i++)
+        bytes += text[i] == ',' || text[i] == ':' ? VALUE_BYTES
+                 : text[i] == '['                 ? ARRAY_BYTES
+                 : text[i] == '{'                 ? OBJECT_BYTES
+                                                  : 0;
+    return bytes;
+}
 
 static ImgstatResult wrong(const JsonReader *reader, const char *what)
 {
@@ -365,9 +383,10 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
         if (sample_bits(range.sample) > TABLE_BITS)
             return wrong(reader, "a \"table\" holds no samples of 64 bits");
         reader->entries += n_maps * sample_record_bins(from);
-        if (reader->entries > MAX_ENTRIES)
-            return error_file(reader->err, IMGSTAT_ERR_LIMIT, reader->name,
-                              "%zu \"maps\" are more than a transfer has", n_maps);
+        /* Maps that change nothing have few bytes of text, and as many entries as others. */
+        if (reader->entries > reader->memory / sizeof(uint32_t))
+            return too_large(reader->name, reader->entries * sizeof(uint32_t), reader->memory,
+                             reader->err);
     }
     Transfer *transfer;
     IMGSTAT_TRY(transfer_begin(NULL, from, from_bits, &range, to_bits, (uint16_t)n_maps, has_nodata,
@@ -458,14 +477,16 @@ static ImgstatResult read_root(JsonReader *reader, json_object *root, Transfer *
     return res;
 }
 
-ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,
-                                 ImgstatError *err)
+ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, uint64_t memory,
+                                 Transfer **out, ImgstatError *err)
 {
     *out = NULL;
-    JsonReader reader = {.name = name, .err = err};
+    JsonReader reader = {.name = name, .memory = memory ? memory : TRANSFER_MEMORY, .err = err};
     if (bytes > TRANSFER_MAX_BYTES)
         return error_file(err, IMGSTAT_ERR_LIMIT, name, "%zu bytes are more than a transfer has",
                           bytes);
+    if (parsed_bytes(text, bytes) > reader.memory)
+        return too_large(name, parsed_bytes(text, bytes), reader.memory, err);
     struct json_tokener *const tokener = json_tokener_new_ex(MAX_DEPTH);
     if (!tokener)
         return error_memory(err, bytes, "a transfer");

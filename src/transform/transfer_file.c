@@ -41,7 +41,8 @@ ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char 
     return result;
 }
 
-ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, ImgstatError *err)
+ImgstatResult imgstat_transfer_load(const char *path, uint64_t memory, ImgstatTransfer **out,
+                                    ImgstatError *err)
 {
     if (out)
         *out = NULL;
@@ -63,7 +64,7 @@ ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, Img
         if (n <= 0)
             break;
         bytes += (size_t)n;
-        if (bytes > TRANSFER_MAX_BYTES)
+        if (bytes > TRANSFER_MAX_BYTES || (memory > 0 && bytes > memory / 2))
             result = error_file(err, IMGSTAT_ERR_LIMIT, path, "more bytes than a transfer has");
         else if (bytes == capacity) {
             char *const larger = realloc(text, capacity *= 2);
@@ -75,7 +76,7 @@ ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, Img
     }
     close(fd);
     if (result == IMGSTAT_OK)
-        result = transfer_from_json(text, bytes, path, out, err);
+        result = transfer_from_json(text, bytes, path, memory, out, err);
     free(text);
     return result;
 }
@@ -88,5 +89,5 @@ ImgstatResult imgstat_transfer_from_text(const char *name, const char *text, siz
     IMGSTAT_TRY(error_if_null(name && text && out, __func__, err));
     if (n > TRANSFER_MAX_BYTES)
         return error_file(err, IMGSTAT_ERR_LIMIT, name, "more bytes than a transfer has");
-    return transfer_from_json(text, n, name, out, err);
+    return transfer_from_json(text, n, name, 0, out, err);
 }

@@ -14,7 +14,7 @@ static Transfer *parse(const char *text, size_t size)
 {
     Transfer *transfer = NULL;
     ImgstatError err = {.code = IMGSTAT_OK};
-    const ImgstatResult result = transfer_from_json(text, size, "fuzz", &transfer, &err);
+    const ImgstatResult result = transfer_from_json(text, size, "fuzz", 0, &transfer, &err);
     if ((result == IMGSTAT_OK) != (transfer != NULL))
         abort();
     if (result == IMGSTAT_OK || result == IMGSTAT_ERR_MEMORY)

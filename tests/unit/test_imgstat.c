@@ -135,9 +135,9 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transfer_save, NULL, "unwritten.json", false);
     CHECK_NULL(imgstat_transfer_save, transfer, NULL, false);
     made = somewhere;
-    CHECK_NULL(imgstat_transfer_load, NULL, &made);
+    CHECK_NULL(imgstat_transfer_load, NULL, 0, &made);
     cr_assert_null(made);
-    CHECK_NULL(imgstat_transfer_load, path, NULL);
+    CHECK_NULL(imgstat_transfer_load, path, 0, NULL);
     made = somewhere;
     CHECK_NULL(imgstat_transfer_from_text, NULL, "{}", 2, &made);
     cr_assert_null(made);

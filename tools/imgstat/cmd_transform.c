@@ -192,7 +192,8 @@ static void run_command(PartRun *part, const InputList *inputs)
         if (together != NULL)
             together_mark_failed(together, &outputs);
         if (o->transform.transfer != NULL &&
-            imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
+            imgstat_transfer_load(o->transform.transfer, o->transform.memory, &given, &error) !=
+                IMGSTAT_OK) {
             fprintf(stderr, "%s\n", error.message);
             status_raise(STATUS_FAILED);
         } else if (o->transform.record != NULL && (given = load_records(o, &outputs)) == NULL) {

@@ -21,7 +21,7 @@ static ImgstatResult make(const void *bytes, size_t n, void **out, ImgstatError 
 static ImgstatResult load_file(const char *path, void **out, ImgstatError *err)
 {
     ImgstatTransfer *made;
-    const ImgstatResult res = imgstat_transfer_load(path, &made, err);
+    const ImgstatResult res = imgstat_transfer_load(path, 0, &made, err);
     *out = made;
     return res;
 }

@@ -18,8 +18,8 @@ static Transfer *reload(const Transfer *transfer)
     char *const text = transfer_to_json(transfer, &err);
     cr_assert_not_null(text);
     Transfer *again;
-    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", &again, &err), IMGSTAT_OK, "%s",
-                 err.message);
+    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", 0, &again, &err), IMGSTAT_OK,
+                 "%s", err.message);
     char *const text_again = transfer_to_json(again, &err);
     cr_assert_str_eq(text, text_again);
     free(text);
@@ -128,7 +128,7 @@ Test(transfer_json, file)
     cr_expect_neq(imgstat_transfer_save(transfer, path, false, &err), IMGSTAT_OK,
                   "replaced without being asked");
     cr_assert_eq(imgstat_transfer_save(transfer, path, true, &err), IMGSTAT_OK, "%s", err.message);
-    cr_assert_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(imgstat_transfer_load(path, 0, &again, &err), IMGSTAT_OK, "%s", err.message);
     ImagePro out = image_like(&image, IMGSTAT_U8),
              expected = image_of(example_out, 8, 8, 1, IMGSTAT_U8, 8);
     ImgstatDevice *device;
@@ -150,7 +150,7 @@ Test(transfer_json, file)
     cr_expect_eq(imgstat_transfer_from_text("words", text, n / 2, &again, &err),
                  IMGSTAT_ERR_FORMAT);
     unlink(path);
-    cr_expect_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_ERR_IO);
+    cr_expect_eq(imgstat_transfer_load(path, 0, &again, &err), IMGSTAT_ERR_IO);
     cr_expect_null(again);
     imgstat_transfer_destroy(transfer);
     imgstat_image_release(&out);
@@ -206,7 +206,7 @@ Test(transfer_json, wrong_texts_are_refused)
     };
     ImgstatError err;
     Transfer *transfer;
-    cr_assert_eq(transfer_from_json(good, strlen(good), "t.json", &transfer, &err), IMGSTAT_OK,
+    cr_assert_eq(transfer_from_json(good, strlen(good), "t.json", 0, &transfer, &err), IMGSTAT_OK,
                  "%s", err.message);
     transfer_destroy(transfer);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -215,20 +215,20 @@ Test(transfer_json, wrong_texts_are_refused)
         char text[1024];
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, changes[i].to,
                  at + strlen(changes[i].from));
-        cr_expect_neq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err), IMGSTAT_OK,
-                      "accepted: %s", text);
+        cr_expect_neq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err),
+                      IMGSTAT_OK, "accepted: %s", text);
         cr_expect_null(transfer);
         cr_expect_eq(strncmp(err.message, "t.json: ", 8), 0, "%s", err.message);
     }
     for (size_t n = 0; n < strlen(good); n++) /* every beginning */
-        cr_expect_neq(transfer_from_json(good, n, "t.json", &transfer, &err), IMGSTAT_OK);
+        cr_expect_neq(transfer_from_json(good, n, "t.json", 0, &transfer, &err), IMGSTAT_OK);
 }
 
 static void expect_read(const char *text, bool good)
 {
     ImgstatError err = {0};
     Transfer *transfer = NULL;
-    cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
+    cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err),
                  good ? IMGSTAT_OK : IMGSTAT_ERR_FORMAT, "%.300s: %s", text, err.message);
     transfer_destroy(transfer);
 }
@@ -247,7 +247,7 @@ Test(transfer_json, bits_are_kept_to)
     snprintf(text + at, sizeof text - (size_t)at, "]}]}");
     ImgstatError err;
     Transfer *transfer;
-    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err), IMGSTAT_OK,
+    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err), IMGSTAT_OK,
                  "%s", err.message);
     static const uint8_t samples[2] = {3, 200};
     ImagePro image = image_of(samples, 2, 1, 1, IMGSTAT_U8, 8),
@@ -259,7 +259,7 @@ Test(transfer_json, bits_are_kept_to)
     imgstat_image_release(&out);
     transfer_destroy(transfer);
     memcpy(strstr(text, "[15,14"), "[16,14", 6);
-    cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
+    cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err),
                  IMGSTAT_ERR_FORMAT);
 }
 
@@ -321,7 +321,7 @@ Test(transfer_json, tables_give_no_samples_of_64_bits)
             "\"range\":[0,9]},\"maps\":[{\"unchanged\":true}]}",
             to[i]);
         const ImgstatResult expected = i == 0 ? IMGSTAT_OK : IMGSTAT_ERR_FORMAT;
-        cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err), expected,
+        cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", 0, &transfer, &err), expected,
                      "%s: %s", to[i], err.message);
         transfer_destroy(transfer);
     }
@@ -345,7 +345,7 @@ Test(transfer_json, maps_of_few_bytes_are_bounded)
     memcpy(text + n, "]}", 2);
     ImgstatError err = {0};
     Transfer *transfer = NULL;
-    cr_expect_eq(transfer_from_json(text, n + 2, "t.json", &transfer, &err), IMGSTAT_ERR_LIMIT,
+    cr_expect_eq(transfer_from_json(text, n + 2, "t.json", 0, &transfer, &err), IMGSTAT_ERR_LIMIT,
                  "%s", err.message);
     cr_expect_null(transfer);
     free(text);
@@ -394,7 +394,8 @@ static ImgstatResult read_linear_map(const char *sample, int bits, const char *m
              "\"from\":{\"sample\":\"%s\",\"bits\":%d},\"to\":{\"sample\":\"%s\",\"bits\":%d,"
              "\"range\":[0,9]},\"maps\":[%s]}",
              sample, bits, sample, bits, map);
-    const ImgstatResult result = transfer_from_json(text, strlen(text), "t.json", &transfer, err);
+    const ImgstatResult result =
+        transfer_from_json(text, strlen(text), "t.json", 0, &transfer, err);
     transfer_destroy(transfer);
     return result;
 }

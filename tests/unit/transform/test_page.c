@@ -306,7 +306,7 @@ Test(passthrough, saved_transfers_know)
                      IMGSTAT_OK);
         char *const text = transfer_to_json(transfer, &err);
         cr_assert_not_null(text);
-        cr_assert_eq(transfer_from_json(text, strlen(text), "text", &loaded, &err), IMGSTAT_OK,
+        cr_assert_eq(transfer_from_json(text, strlen(text), "text", 0, &loaded, &err), IMGSTAT_OK,
                      "%s", err.message);
         ImagePro first = image_like(&image, IMGSTAT_U16), second = image_like(&image, IMGSTAT_U16);
         cr_assert_eq(transfer_apply(transfer, &image, 3, &first, &err), IMGSTAT_OK);
@@ -357,7 +357,7 @@ static void expect_matched(const ImagePro *image, const ImagePro *reference,
         IMGSTAT_OK, "%s", err.message);
     char *const text = transfer_to_json(transfers[0], &err);
     cr_assert_not_null(text);
-    cr_assert_eq(transfer_from_json(text, strlen(text), "text", &transfers[1], &err), IMGSTAT_OK,
+    cr_assert_eq(transfer_from_json(text, strlen(text), "text", 0, &transfers[1], &err), IMGSTAT_OK,
                  "%s", err.message);
     const TransferShape nowhere = {.has_nodata = true, .nodata_key = map_key(image->sample, 77.0)};
     cr_assert_eq(transfer_with_nodata(NULL, transfers[0], &nowhere, &transfers[2], &err),
