@@ -85,11 +85,13 @@ def is_found(build, target, source, old, new):
 
 def main():
     build = Path(sys.argv[1]).resolve()
-    missed = [fault for fault in FAULTS if not is_found(build, *fault)]
-    for target, source, old, new in missed:
-        print(f"prove_{target} passes with {new!r} in place of {old!r} in {source}")
-    print(f"{len(FAULTS)} faults, {len(missed)} not found")
-    return bool(missed)
+    missed = 0
+    for target, source, old, new in FAULTS:
+        found = is_found(build, target, source, old, new)
+        missed += not found
+        print(f"{'found by' if found else 'NOT FOUND by'} prove_{target}: {source}: {old!r} -> {new!r}", flush=True)
+    print(f"{len(FAULTS)} faults, {missed} not found")
+    return missed > 0
 
 
 if __name__ == "__main__":

@@ -8,16 +8,18 @@
 
 #ifdef __FRAMAC__
 
-enum { IN = 3, OUT = 4 };
+enum { IN = 4, OUT = 4 };
 
 void prove(void)
 {
     uint8_t in[IN], out[OUT];
-    Frama_C_make_unknown((char *)in, IN);
-    Frama_C_make_unknown((char *)out, OUT);
     for (uint32_t n = 0; n <= IN; n++)
         for (uint32_t n_out = 0; n_out <= OUT; n_out++)
-            (void)packbits_by_lanes(in + IN - n, n, out + OUT - n_out, n_out, 1 + any(OUT));
+            for (uint32_t row = 1; row <= OUT; row++) {
+                Frama_C_make_unknown((char *)in, IN);
+                Frama_C_make_unknown((char *)out, OUT);
+                (void)packbits_by_lanes(in + IN - n, n, out + OUT - n_out, n_out, row);
+            }
 }
 
 #else
