@@ -4,6 +4,7 @@
 #include "batch/scheduler.h"
 
 #include "batch/job.h"
+#include "codec/work.h"
 #include "measure/page_reader.h"
 #include "transform/group_transfer.h"
 
@@ -210,7 +211,8 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     else
         worker->fed = NULL;
     while (needed > jobs->budget.total && decoder->options.threads > 1) {
-        const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
+        DecodeOptions fewer = decoder->options;
+        fewer.threads /= 2;
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
         IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     }
@@ -252,7 +254,10 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
     if (jobs->n - index > jobs->share.workers) /* it begins about when this one ends */
         (void)job_prefetch(&jobs->job[index + jobs->share.workers], PREFETCH_BYTES);
     IMGSTAT_TRY(job_open(job, &how, &jobs->cancel, out, err));
-    const DecodeOptions options = {.threads = jobs->share.threads};
+    const DecodeOptions options = {
+        .threads = jobs->share.threads,
+        .work = jobs->method.transform == IMGSTAT_CLAHE && !jobs->pipeline.transfer ? WORK_CLAHE
+                                                                                    : WORK_MAP};
     ImgstatResult res = file_choose(*out, job->pages,
                                     WITH_MASKS | (jobs->batch->drop_levels ? 0 : WITH_LEVELS), err);
     if (res == IMGSTAT_OK)

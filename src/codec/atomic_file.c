@@ -210,6 +210,11 @@ ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, Imgs
 ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
                                 ImgstatError *err)
 {
+    if (output->most > 0 && (at > output->most || bytes > output->most - at))
+        return error_file(err, IMGSTAT_ERR_LIMIT, output->name,
+                          "takes more than the limit of %llu bytes for an input of its size, which "
+                          "\"unlimited\" lifts",
+                          (unsigned long long)output->most);
     for (size_t done = 0; done < bytes;) {
         const ssize_t n =
             pwrite(output->fd, (const char *)from + done, bytes - done, (off_t)(at + done));

@@ -19,6 +19,7 @@ typedef struct AtomicFile {
     bool standard;        /* copied to standard output */
     ImgstatOutput sink;   /* where the bytes are copied; its write is NULL without a sink */
     bool sink_began;      /* write was called */
+    uint64_t most;        /* bytes that it may have; 0: any number */
     const Cancel *cancel; /* checked while a pipe's reader is waited for; NULL: never */
 } AtomicFile;
 

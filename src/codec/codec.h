@@ -25,6 +25,7 @@ typedef enum DecodeMode {
 typedef struct DecodeOptions {
     unsigned threads;     /* for decoding; 0: as many as the process may run on */
     bool planes;          /* channels that are stored apart are read one after another */
+    unsigned work;        /* what is done with the samples: WORK_ of codec/work.h; 0: measuring */
     BufferCache *buffers; /* for large buffers; NULL: they are not kept */
 } DecodeOptions;
 
@@ -38,8 +39,9 @@ typedef struct DecodeCaps {
     uint32_t tile_height; /* of these tiles */
     uint64_t held_bytes;  /* approximate memory while rows are read: tiles, interlaced rows, what
                              threads decompress ahead */
-    uint64_t tile_bytes;  /* of samples in the largest tile or strip; 0: none is compressed */
-    bool tiled;           /* the file has tiles, not strips */
+    unsigned weight;     /* how many times longer a byte takes to decode than by deflate; 0: once */
+    uint64_t tile_bytes; /* of samples in the largest tile or strip; 0: none is compressed */
+    bool tiled;          /* the file has tiles, not strips */
     uint16_t lost_planes; /* channels that can be lost alone; 0: a pixel loses all or none */
     uint32_t lost_width;  /* of tiles, unit_rows high, that can be lost alone; 0: whole rows */
 } DecodeCaps;
@@ -72,6 +74,7 @@ struct Decoder {
                       its header */
     DecodeOptions options;
     DecodeCaps caps;   /* of the page selected */
+    uint64_t work;     /* that pages of the file have asked for: codec/work.h */
     bool started;      /* read_rows was called for the page */
     uint32_t next_row; /* of the page or, where planes are read, of the plane */
     uint16_t plane;    /* that read_rows reads */
@@ -82,6 +85,10 @@ struct Decoder {
 /* A file format that can be read. Codecs know host memory only. */
 typedef struct Codec {
     const char *name; /* "png" */
+
+    /* Returns the name of compression i; NULL: there are no more. NULL: the format has one alone.
+     */
+    const char *(*compression)(size_t i);
 
     /* Returns whether a file begins as this format does. */
     bool (*probe)(const uint8_t *bytes, size_t n);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* input_file.c: the file of the public interface: its bytes, its decoder, the page selected. */
 #include "codec/codec.h"
+#include "codec/codec_list.h"
+#include "codec/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,8 @@ ImgstatResult file_open(const char *name, const ImgstatInput *input, const Imgst
 {
     *out = NULL;
     ImgstatOpen full = how ? *how : (ImgstatOpen){.indices = false};
+    IMGSTAT_TRY(codec_list_check(full.codecs, "the list of codecs", err));
+    IMGSTAT_TRY(codec_list_check(getenv("IMGSTAT_CODECS"), "IMGSTAT_CODECS", err));
     full.limits = limits_default(full.limits);
 
     ImgstatFile *const file = calloc(1, sizeof *file);
@@ -37,6 +41,10 @@ ImgstatResult file_open(const char *name, const ImgstatInput *input, const Imgst
                               : source_open(name, cancel, &file->source, err);
     if (res == IMGSTAT_OK)
         res = find_codec(file->source, &codec, err);
+    if (res == IMGSTAT_OK && !codec->compression &&
+        !codec_list_allows(full.codecs, codec->name, NULL))
+        res = error_file(err, IMGSTAT_ERR_UNSUPPORTED, file->source->name,
+                         "%s is not among the codecs that are allowed", codec->name);
     if (res == IMGSTAT_OK)
         res = decoder_open(codec, file->source, &full, wanted_mode(), &file->decoder, err);
     if (res != IMGSTAT_OK) {
@@ -173,6 +181,7 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
         return error_file(err, IMGSTAT_ERR_ARG, name, "%u rows asked for where %u are left",
                           image->height, page->height - decoder->next_row);
     const uint32_t first = decoder->next_row;
+    IMGSTAT_TRY(work_spend(decoder, err));
     IMGSTAT_TRY(decoder_read_rows(decoder, image->host, image->pitch, image->height, err));
     image->first_row = first;
     if (page->has_nodata)

@@ -10,6 +10,8 @@
 
 typedef struct PageEntry {
     uint64_t at;          /* where the codec finds it */
+    bool work_spent;      /* see codec/work.h */
+    uint16_t compression; /* from its header; 0: not known */
     uint64_t field_bytes; /* of the fields of its header, outside of it */
     uint32_t plane;       /* number of the plane there, of those stored one behind the other */
     ImgstatRole role;

@@ -5,6 +5,7 @@
 #include "base/pixel.h"
 #include "base/sample.h"
 #include "codec/codec.h"
+#include "codec/work.h"
 
 #include <stdlib.h>
 
@@ -97,9 +98,10 @@ static ImgstatResult open_other(Decoder *decoder, PageMask *mask, ImgstatError *
 /* Allocates the fewest rows that avoid decoding twice, within BLOCK_BYTES. */
 static ImgstatResult make_room(MaskPage *page, ImgstatError *err)
 {
-    const Decoder *const decoder = page->decoder;
+    Decoder *const decoder = page->decoder;
     const ImgstatPage *const of = &decoder->page;
     size_t bytes;
+    IMGSTAT_TRY(work_spend(decoder, err));
     if (!size_product(of->width, of->channels * imgstat_sample_bytes(of->sample),
                       &page->row_bytes) ||
         page->row_bytes == 0)

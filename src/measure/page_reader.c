@@ -4,6 +4,7 @@
 
 #include "base/pixel.h"
 #include "codec/salvage.h"
+#include "codec/work.h"
 #include "decode/tile_bands.h"
 #include "measure/read_ahead.h"
 
@@ -107,6 +108,7 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
         options.threads = device->threads;
     options.buffers = device->cache;
     IMGSTAT_TRY(decoder_reselect(decoder, &options, err));
+    IMGSTAT_TRY(work_spend(decoder, err));
     *out = (PageReader){.device = device,
                         .decoder = decoder,
                         .planes = planes_of(decoder),

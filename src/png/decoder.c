@@ -368,9 +368,13 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
 {
     const PngDecoder *const pd = (const PngDecoder *)base;
     (void)err;
-    if (pd->form.interlaced)
-        base->caps.held_bytes = (uint64_t)pd->png_row_bytes * png_held_rows(pd);
-    else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0)
+    if (pd->form.interlaced) {
+        enum { PASSES_WEIGHT = 6 }; /* libpng decodes, merges and expands the rows of each pass */
+        const uint32_t held = png_held_rows(pd);
+        base->caps.held_bytes = (uint64_t)pd->png_row_bytes * held;
+        base->caps.weight =
+            PASSES_WEIGHT * (base->page.height / held + (base->page.height % held > 0));
+    } else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0)
         base->caps.held_bytes =
             inflate_stream_bytes((uint64_t)(pd->png_row_bytes + 1) * base->page.height,
                                  base->source->bytes, decoder_threads(base));

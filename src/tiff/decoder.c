@@ -4,6 +4,7 @@
 #include "tiff/directories.h"
 
 #include "base/compiler.h"
+#include "codec/codec_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,16 @@ static void close_decoder(Decoder *base)
     stack_axes_release(&td->axes);
     warnings_release(&base->warnings);
     free(td);
+}
+
+static ImgstatResult check_codec(const TiffDecoder *td, uint16_t compression, ImgstatError *err)
+{
+    const char *const name = compression ? tiff_compression_name(compression) : NULL;
+    if (!name || codec_list_allows(td->base.how.codecs, "tiff", name))
+        return IMGSTAT_OK; /* libtiff knows no code without a name */
+    return error_file(err, IMGSTAT_ERR_UNSUPPORTED, td->base.source->name,
+                      "is compressed with %s, which is not among the codecs that are allowed",
+                      name);
 }
 
 /* libtiff keeps state of the directory read last; a handle that failed is replaced. */
@@ -122,9 +133,14 @@ static ImgstatResult select_page(Decoder *base, ImgstatError *err)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
     release_page(td);
-    ImgstatResult res = read_directory(td, err);
+    /* Codecs see fields of the directory when libtiff reads it. */
+    ImgstatResult res = check_codec(td, base->list.entry[base->page.page].compression, err);
+    if (res == IMGSTAT_OK)
+        res = read_directory(td, err);
     if (res == IMGSTAT_OK)
         res = tiff_page_describe(td, err);
+    if (res == IMGSTAT_OK)
+        res = check_codec(td, td->layout.compression, err);
     if (res == IMGSTAT_OK) {
         tiff_nodata_read(td);
         res = tiff_check_tiles(td, err);
@@ -152,6 +168,7 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     caps->tile_width = tiles ? td->layout.tile_width : 0;
     caps->tile_height = tiles ? td->layout.tile_height : 0;
     caps->held_bytes = tiff_page_holds(td);
+    caps->weight = tiff_codec_weight(td->layout.compression);
     caps->tile_bytes = td->layout.compression == COMPRESSION_NONE ? 0 : td->layout.tile_bytes;
     caps->tiled = td->layout.tiled;
     caps->lost_planes = td->layout.planes == base->page.channels ? td->layout.planes : 0;
@@ -221,6 +238,7 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
 
 const Codec tiff_codec = {
     .name = "tiff",
+    .compression = tiff_compression_at,
     .probe = probe,
     .open = open_decoder,
     .select = select_page,

@@ -105,6 +105,9 @@ ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err);
 /* Returns the name of a compression, such as "JPEG 2000", NULL if it is not known. */
 const char *tiff_compression_name(uint16_t compression);
 
+/* Codec.compression */
+const char *tiff_compression_at(size_t i);
+
 /* Returns the name of a photometric interpretation, "unknown" if it is not known. */
 const char *tiff_photometric_name(uint16_t code);
 

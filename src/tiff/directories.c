@@ -193,6 +193,8 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
         walk->first = directory;
     entry->at = at;
     entry->field_bytes = directory.field_bytes;
+    entry->compression = (uint16_t)tiff_field_value(walk->source, &walk->kind,
+                                                    &directory.field[TIFF_FIELD_COMPRESSION], 0);
     entry->width = dimension(walk, &directory.field[TIFF_FIELD_WIDTH]);
     entry->height = dimension(walk, &directory.field[TIFF_FIELD_HEIGHT]);
     walk->facts[list->n - 1] = facts_of(walk, &directory);

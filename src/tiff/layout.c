@@ -230,6 +230,29 @@ static uint64_t codec_holds(const TiffLayout *layout)
     }
 }
 
+unsigned tiff_codec_weight(uint16_t compression)
+{
+    switch (compression) {
+    case COMPRESSION_NONE:
+    case COMPRESSION_LZW:
+    case COMPRESSION_PACKBITS:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_ZSTD:
+    case COMPRESSION_LERC:
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTRLEW:
+    case COMPRESSION_CCITTFAX3:
+    case COMPRESSION_CCITTFAX4:
+        return 1;
+    case COMPRESSION_JPEG:
+    case COMPRESSION_WEBP:
+        return 2;
+    default:
+        return 4;
+    }
+}
+
 /* What a handle of libtiff holds of the page's directory: its fields, with a copy while one is
  * read, and where tiles lie. */
 static uint64_t handle_bytes(const TiffDecoder *td)

@@ -46,6 +46,9 @@ ImgstatResult tiff_page_plan(struct TiffDecoder *td, ImgstatError *err);
  * tiff_page_plan. */
 uint64_t tiff_page_holds(const struct TiffDecoder *td);
 
+/* DecodeCaps.weight */
+unsigned tiff_codec_weight(uint16_t compression);
+
 /* Returns whether data of a compression may be differences. */
 bool tiff_has_predictor(uint16_t compression);
 

@@ -24,50 +24,56 @@ typedef struct CodeName {
     const char *name;
 } CodeName;
 
+static const CodeName compressions[] = {
+    {1, "none"},
+    {2, "CCITT RLE"},
+    {3, "CCITT T.4"},
+    {4, "CCITT T.6"},
+    {5, "LZW"},
+    {6, "old JPEG"},
+    {7, "JPEG"},
+    {8, "deflate"},
+    {9, "JBIG (T.85)"},
+    {10, "JBIG (T.43)"},
+    {32766, "NeXT"},
+    {32771, "CCITT RLE/W"},
+    {32773, "PackBits"},
+    {32809, "ThunderScan"},
+    {32895, "IT8 CTPAD"},
+    {32896, "IT8 LW"},
+    {32897, "IT8 MP"},
+    {32898, "IT8 BL"},
+    {32908, "Pixar film"},
+    {32909, "PixarLog"},
+    {32946, "deflate"},
+    {32947, "Kodak DCS"},
+    {33003, "JPEG 2000 (Aperio)"},
+    {33005, "JPEG 2000 (Aperio)"},
+    {34661, "JBIG"},
+    {34676, "SGILog"},
+    {34677, "SGILog 24"},
+    {34712, "JPEG 2000"},
+    {34887, "LERC"},
+    {34892, "lossy JPEG (DNG)"},
+    {34925, "LZMA"},
+    {34933, "PNG"},
+    {34934, "JPEG XR"},
+    {50000, "Zstandard"},
+    {50001, "WebP"},
+    {50002, "JPEG XL"},
+    {52546, "JPEG XL (DNG)"},
+};
+
+const char *tiff_compression_at(size_t i)
+{
+    return i < ARRAY_LEN(compressions) ? compressions[i].name : NULL;
+}
+
 const char *tiff_compression_name(uint16_t compression)
 {
-    static const CodeName names[] = {
-        {1, "none"},
-        {2, "CCITT RLE"},
-        {3, "CCITT T.4"},
-        {4, "CCITT T.6"},
-        {5, "LZW"},
-        {6, "old JPEG"},
-        {7, "JPEG"},
-        {8, "deflate"},
-        {9, "JBIG (T.85)"},
-        {10, "JBIG (T.43)"},
-        {32766, "NeXT"},
-        {32771, "CCITT RLE/W"},
-        {32773, "PackBits"},
-        {32809, "ThunderScan"},
-        {32895, "IT8 CTPAD"},
-        {32896, "IT8 LW"},
-        {32897, "IT8 MP"},
-        {32898, "IT8 BL"},
-        {32908, "Pixar film"},
-        {32909, "PixarLog"},
-        {32946, "deflate"},
-        {32947, "Kodak DCS"},
-        {33003, "JPEG 2000 (Aperio)"},
-        {33005, "JPEG 2000 (Aperio)"},
-        {34661, "JBIG"},
-        {34676, "SGILog"},
-        {34677, "SGILog 24"},
-        {34712, "JPEG 2000"},
-        {34887, "LERC"},
-        {34892, "lossy JPEG (DNG)"},
-        {34925, "LZMA"},
-        {34933, "PNG"},
-        {34934, "JPEG XR"},
-        {50000, "Zstandard"},
-        {50001, "WebP"},
-        {50002, "JPEG XL"},
-        {52546, "JPEG XL (DNG)"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i].code == compression)
-            return names[i].name;
+    for (size_t i = 0; i < ARRAY_LEN(compressions); i++)
+        if (compressions[i].code == compression)
+            return compressions[i].name;
     return NULL;
 }
 

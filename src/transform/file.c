@@ -4,6 +4,7 @@
 
 #include "base/image.h"
 #include "codec/encoder.h"
+#include "codec/work.h"
 #include "measure/measure.h"
 #include "transform/group_transfer.h"
 #include "transform/level_maker.h"
@@ -40,6 +41,7 @@ typedef struct OutputPlace {
     const ImgstatOutput *sink; /* NULL: a file, which takes `mode` */
     bool replace;
     mode_t mode;
+    uint64_t most; /* bytes; 0: any number */
 } OutputPlace;
 
 /* Opens an output and creates its encoder. Whatever the result, output_file_close follows.
@@ -54,6 +56,7 @@ static ImgstatResult output_file_open(OutputFile *output, const EncodeFormat *fo
                             : atomic_file_open(place->name, place->replace, place->mode,
                                                &output->file, err));
     output->file->cancel = cancel;
+    output->file->most = place->most;
     return encoder_create(format, output->file, options, &output->warnings, &output->encoder, err);
 }
 
@@ -467,7 +470,8 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     const OutputPlace place = {.name = job->output,
                                .sink = job->sink,
                                .replace = write->replace,
-                               .mode = mode_of(decoder->source)};
+                               .mode = mode_of(decoder->source),
+                               .most = work_output_bytes(decoder)};
     OutputFile output;
     ImgstatResult res =
         output_file_open(&output, format, &place, &options, warnings, &worker->cancel, err);

@@ -90,5 +90,41 @@ def test_bins_of_channels(program, folder):
     stats(program, file, None, "--bins", 1000, most=200)
 
 
+def test_work(program, folder):
+    """What decoding may take is estimated before it begins; --unlimited is for those who know better."""
+    sentence = 'which "unlimited" lifts'
+    for name, data in (("sparse.tif", hostile.sparse()), ("pages.tif", hostile.many_pages(40, 1 << 28)),
+                       ("interlaced.png", hostile.interlaced_work(1 << 14))):
+        file = write(folder, name, data)
+        normalize(program, file, sentence)
+        if name == "sparse.tif":
+            stats(program, file, sentence)
+            refused(program, ["info", file], None)
+    small = write(folder, "small.tif", hostile.sparse(1 << 14))  # 256 MiB, and a header
+    normalize(program, small, "takes more than the limit of 268435456 bytes")
+    check(not (folder / "out.tif").exists(), "an output that is too large was left")
+    normalize(program, small, None, "--compression", "deflate")
+    normalize(program, small, None, "--unlimited")
+    (folder / "out.tif").unlink()
+
+
+def test_codecs(program, folder):
+    """Codecs that are refused are so before they see the file."""
+    sentence = "not among the codecs that are allowed"
+    solid = write(folder, "solid.png", hostile.png(16, 16, bytes(17 * 16)))
+    bilevel = write(folder, "jbig.tif", hostile.jbig(64, 64))
+    zstd = write(folder, "zstd.tif", hostile.tiff(1 << 10, 4, hostile.ZSTD, hostile.zstd_frame(1 << 12, 20)))
+    for file, codecs, allowed in ((solid, "png", True), (solid, "tiff:none,lzw,deflate", False), (solid, "-jbig", True),
+                                  (bilevel, "-jbig,-old-jpeg", False), (bilevel, "png,tiff:none", False),
+                                  (zstd, "zstd", True), (zstd, "tiff", True), (zstd, "-tiff", False),
+                                  (zstd, "ccitt,zstandard", True), (zstd, "", True)):
+        stats(program, file, None if allowed else sentence, "--codecs", codecs)
+        done = harness.run(program, "stats", file, status=None, variables={"IMGSTAT_CODECS": codecs})
+        check((done.returncode == 0) == allowed, f"IMGSTAT_CODECS={codecs}: {done.stderr!r}")
+    harness.run(program, "stats", "--codecs", "zstd", zstd, status=1, variables={"IMGSTAT_CODECS": "png"})
+    stats(program, solid, "no codec is called", "--codecs", "-jbgi")
+    refused(program, ["info", "--codecs", "png", zstd], None)
+
+
 if __name__ == "__main__":
     harness.main(globals())

@@ -451,6 +451,7 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
 ImgstatOpen options_open(const Options *options)
 {
     return (ImgstatOpen){.limits = options->limits,
+                         .codecs = options->codecs,
                          .salvage = options->salvage,
                          .indices = options->indices,
                          .ignore_masks = options->ignore_masks,

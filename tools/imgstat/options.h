@@ -74,6 +74,7 @@ typedef struct Options {
     ImgstatRegion region; /* width 0: whole pages */
     const char *pages;    /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;
+    const char *codecs; /* NULL: all */
     bool ignore_masks;
     char *mask, *mask_page; /* as ImgstatOpen has them; owned */
     unsigned alpha;         /* 1: pixels with an alpha of 0 are masked */

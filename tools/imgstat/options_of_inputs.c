@@ -125,6 +125,19 @@ static const Option rows[] = {
      .help = "Refuse files with more pages",
      .otherwise = "65535"},
 
+    {.name = "unlimited", .type = OPTION_FLAG, .target = PLACE(limits.unlimited),
+     .commands = LIMITED, .group = GROUP_INPUT, .rare = true,
+     .help = "Read small files that ask for much work, and write outputs more than 1,000 times as "
+             "large as their inputs",
+     .otherwise = "they are refused",
+     .more = "A file of up to 10 MB may ask for the work of 8 GiB of samples that are measured, a "
+             "third that are mapped, a sixth for --clahe."},
+    {.name = "codecs", .argument = "LIST", .type = OPTION_TEXT, .target = PLACE(codecs),
+     .commands = LIMITED, .group = GROUP_INPUT, .rare = true,
+     .help = "Decode only by these codecs: png, tiff, or compressions such as tiff:none,lzw,deflate; "
+             "-NAME leaves one out, as in -jbig,-old-jpeg",
+     .otherwise = "$IMGSTAT_CODECS, or all"},
+
     /* ---- Running ---- */
     {.name = "device", .argument = "NAME", .type = OPTION_TEXT, .target = PLACE(device),
      .words = "auto cpu cuda", .commands = RUNNING, .group = GROUP_RUNNING,

@@ -54,23 +54,27 @@ static int read_limits(PyObject *option, ImgstatLimits *out)
     if (!option_given(option))
         return 0;
     PyObject *const limits = PyDict_New();
-    uint64_t width = 0, height = 0, pages = 0;
+    uint64_t width = 0, height = 0, pages = 0, unlimited = 0;
     int status = limits ? PyDict_Update(limits, option) : -1;
-    if (status == 0 && (read_limit(limits, "max_width", UINT32_MAX, &width) < 0 ||
-                        read_limit(limits, "max_height", UINT32_MAX, &height) < 0 ||
-                        read_limit(limits, "max_pages", UINT32_MAX, &pages) < 0 ||
-                        read_limit(limits, "max_pixels", UINT64_MAX, &out->max_pixels) < 0 ||
-                        read_limit(limits, "max_bytes", UINT64_MAX, &out->max_bytes) < 0 ||
-                        read_limit(limits, "max_tile_bytes", UINT64_MAX, &out->max_tile_bytes) < 0))
+    if (status == 0 &&
+        (read_limit(limits, "max_width", UINT32_MAX, &width) < 0 ||
+         read_limit(limits, "max_height", UINT32_MAX, &height) < 0 ||
+         read_limit(limits, "max_pages", UINT32_MAX, &pages) < 0 ||
+         read_limit(limits, "max_pixels", UINT64_MAX, &out->max_pixels) < 0 ||
+         read_limit(limits, "max_bytes", UINT64_MAX, &out->max_bytes) < 0 ||
+         read_limit(limits, "max_tile_bytes", UINT64_MAX, &out->max_tile_bytes) < 0 ||
+         read_limit(limits, "unlimited", 1, &unlimited) < 0))
         status = -1;
+    out->unlimited = unlimited > 0;
     out->max_width = (uint32_t)width;
     out->max_height = (uint32_t)height;
     out->max_pages = (uint32_t)pages;
     if (status == 0 && PyDict_Size(limits) > 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "limits=%R: those are max_width, max_height, max_pixels, max_bytes, max_pages "
-                     "and max_tile_bytes",
-                     option);
+        PyErr_Format(
+            PyExc_ValueError,
+            "limits=%R: those are max_width, max_height, max_pixels, max_bytes, max_pages, "
+            "max_tile_bytes and unlimited",
+            option);
         status = -1;
     }
     Py_XDECREF(limits);

@@ -34,8 +34,9 @@ extern "C" {
  * destroy, close or release of its type. Texts that are returned are never the caller's.
  *
  * The environment is read in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when a device is
- * opened, IMGSTAT_DECODE when a file is opened, and TMPDIR when a pipe is copied or an output
- * cannot be renamed onto. Programs that change it do so before they use the library. */
+ * opened, IMGSTAT_DECODE and IMGSTAT_CODECS when a file is opened, and TMPDIR when a pipe is copied
+ * or an output cannot be renamed onto. Programs that change it do so before they use the library.
+ */
 
 typedef enum ImgstatResult {
     IMGSTAT_OK = 0,
@@ -213,6 +214,10 @@ typedef struct ImgstatLimits {
     uint32_t max_pages;             /* a file; default 65,535 */
     uint64_t max_tile_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
                                  interlaced PNG; default 2 GiB */
+    bool unlimited; /* no limit of work and of output. By default the pages of a file of 10 MB that
+                       are read may take ten seconds of a processor, more of larger files, by an
+                       estimate: docs/formats.md; and an output has at most 256 MiB or 1,000 times
+                       the bytes of its input */
 } ImgstatLimits;
 
 typedef struct ImgstatOpen {
@@ -230,7 +235,11 @@ typedef struct ImgstatOpen {
                             * NULL: its first image */
     bool has_nodata;       /* nodata is given, in place of what files say */
     ImgstatValue nodata;   /* of any type; samples that cannot hold it are none of them nodata */
-    ImgstatWarn warn;      /* NULL: warnings are dropped */
+    /* NULL, or the codecs that are allowed: "png,tiff:none,lzw,deflate", "-jbig,-old-jpeg"
+     * (docs/formats.md). The text outlives the open file. The environment variable IMGSTAT_CODECS
+     * and the build may allow fewer. */
+    const char *codecs;
+    ImgstatWarn warn; /* NULL: warnings are dropped */
     void *warn_context;
 } ImgstatOpen;
 
@@ -413,6 +422,10 @@ typedef struct ImgstatMeasure {
     /* Largest side of a small copy (imgstat_record_preview), made in the first read as the hash is;
      * 0: none. */
     uint32_t preview;
+    /* NULL, or called often while the pixels of a file are read, from any thread. True: measuring
+     * ends with IMGSTAT_ERR_CANCELLED. */
+    bool (*cancelled)(void *context);
+    void *context; /* argument of `cancelled` */
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */

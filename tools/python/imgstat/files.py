@@ -238,7 +238,8 @@ def open(source: Source, *, name: str | None = None, salvage: bool = False, indi
     ignore_masks: masks of pages do not count.  alpha_masks: pixels with an alpha of 0 do not count.
     mask: a file; pixels where its page mask_page (its first image) is 0 do not count.
     nodata: samples with this value do not count, whatever the file says.
-    limits: what is refused: max_width, max_height, max_pixels, max_bytes (of a page), max_pages, max_tile_bytes.
+    limits: what is refused: max_width, max_height, max_pixels, max_bytes (of a page), max_pages, max_tile_bytes;
+        unlimited=True lifts the limits of work and output.
 
     Raises imgstat.Error: e.code is 'io', 'format', 'truncated', 'unsupported' or 'limit'; the exception of a file
     object is its __cause__. What decoders warn of is a UserWarning.
