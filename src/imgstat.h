@@ -422,6 +422,9 @@ typedef struct ImgstatMeasure {
     /* Largest side of a small copy (imgstat_record_preview), made in the first read as the hash is;
      * 0: none. */
     uint32_t preview;
+    /* Pixels that are clipped in all colours (imgstat_record_clipped), counted in the first read as
+     * the hash is made; of integers of at most 16 bits. */
+    bool clipped;
     /* NULL, or called often while the pixels of a file are read, from any thread. True: measuring
      * ends with IMGSTAT_ERR_CANCELLED. */
     bool (*cancelled)(void *context);
@@ -514,6 +517,11 @@ IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channe
 /* Receives the XXH3 hash of 128 bits, high byte first, of size, type and samples of what was
  * measured (docs/statistics.md). False where it was not asked for, and of merged records. */
 IMGSTAT_API bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16]);
+/* Receives how many pixels have valid samples in all colour channels, and how many of these have
+ * all of them at the low or at the high end of full scale. False where it was not asked for, of
+ * wider types and of merged records. */
+IMGSTAT_API bool imgstat_record_clipped(const ImgstatRecord *record, uint64_t *pixels,
+                                        uint64_t *low, uint64_t *high);
 /* Returns a small copy of what was measured, of the first of several pages: interleaved channels in
  * rows without gaps, in the values of the samples. Each is the mean of the valid ones of 3 by 3
  * samples, evenly spaced over the part that it stands for; not a number where none is valid. NULL

@@ -14,7 +14,7 @@ if [ -z "$program" ]; then
     exit 77
 fi
 files=$(find src kernels tools tests -path tests/install/abi -prune -o \
-    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
+    \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print)
 [ -n "$files" ] || { echo "no sources found"; exit 1; }
 # shellcheck disable=SC2086 # our file names have no spaces
 if ! findings=$($program --dry-run -Werror $files 2>&1); then

@@ -35,7 +35,7 @@ EXCEPTIONS = {"device/device.c": BACKENDS}  # the table that names what others d
 def sources():
     for top in ("src", "kernels", "tools/imgstat", "tools/python"):
         for path in sorted((ROOT / top).rglob("*")):
-            if path.suffix in {".c", ".h", ".cu", ".cuh"}:
+            if path.suffix in {".c", ".cc", ".h", ".cu", ".cuh"}:
                 yield top, path, path.relative_to(ROOT / top).as_posix()
 
 

@@ -104,9 +104,9 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     if (how->region.width > 0 || how->region.height > 0)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the whole image was measured: a region is asked for too late");
-    if (how->hash || how->preview > 0)
+    if (how->hash || how->preview > 0 || how->clipped)
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "of images on a stream there is no hash and no preview");
+                         "of images on a stream there is no hash, preview or clipped count");
     if (!pending->measured)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
     if (how->mergeable && !sample_is_narrow(from->sample))

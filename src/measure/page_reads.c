@@ -83,11 +83,12 @@ static ImgstatResult begin_extras(const PageReader *reader, ImgstatError *err)
     const bool whole = region->width == 0;
     const uint32_t rows = reader->decoder ? reader->decoder->page.height : reader->page.height;
     if (!reader->decoder && !reader->page.host && reader->page.width > 0 && rows > 0)
-        return error_set(
-            err, IMGSTAT_ERR_UNSUPPORTED,
-            "of pixels in device memory there is no hash and no preview: copy them to host memory");
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "of pixels in device memory there is no hash, preview or clipped count: "
+                         "copy them to host memory");
     return extras_begin(reader->extras, &reader->page, whole ? reader->page.width : region->width,
-                        whole ? rows : region->height, err);
+                        whole ? rows : region->height,
+                        reader->decoder ? reader->decoder->page.alpha : -1, err);
 }
 
 /* Turns positions in a region into positions in the page. */

@@ -29,11 +29,19 @@ ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *sear
     *search = (PercentileSearch){.cache = cache, .sample = record->sample, .stat = stat, .n = n};
     const size_t bins = sample_record_bins(record->sample);
     const uint32_t width = sample_bits(record->sample);
+    size_t bin = 0;
+    uint64_t below = 0; /* samples in the bins before that */
     for (size_t i = 0; i < n; i++) {
         const uint64_t *const from = record->bins + stat[i].channel * bins;
-        const size_t bin = find_rank(from, bins, &stat[i].rank);
+        /* Ranks mostly rise: the search goes on where the last one ended. */
+        if (i == 0 || stat[i].channel != stat[i - 1].channel || stat[i].rank < below)
+            bin = below = 0;
+        const uint64_t rank = stat[i].rank;
+        stat[i].rank -= below;
+        bin += find_rank(from + bin, bins - bin, &stat[i].rank);
         if (bin == bins)
             return error_set(err, IMGSTAT_ERR_ARG, "a rank beyond the number of samples");
+        below = rank - stat[i].rank;
         stat[i].key = bin;
         stat[i].within = from[bin];
         stat[i].shift = (uint8_t)(width > DIGIT_BITS ? width - DIGIT_BITS : 0);

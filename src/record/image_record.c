@@ -186,7 +186,7 @@ static Ats merge_places(const Tally *into, const Tally *from, Places *places, co
 void image_record_add(ImgstatRecord *into, const ImgstatRecord *from)
 {
     image_record_clear(into);
-    into->has_hash = false;
+    into->has_hash = into->has_clipped = false;
     preview_destroy(into->preview);
     into->preview = NULL;
     for (uint16_t c = 0; c < into->kind->channels; c++) {
@@ -266,6 +266,15 @@ bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[16])
     if (record->has_hash)
         memcpy(hash, record->hash, SAMPLE_HASH_BYTES);
     return record->has_hash;
+}
+
+bool imgstat_record_clipped(const ImgstatRecord *record, uint64_t *pixels, uint64_t *low,
+                            uint64_t *high)
+{
+    *pixels = record->clipped.pixels;
+    *low = record->clipped.low;
+    *high = record->clipped.high;
+    return record->has_clipped;
 }
 
 const float *imgstat_record_preview(const ImgstatRecord *record, uint32_t *width, uint32_t *height)

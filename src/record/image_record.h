@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_RECORD_IMAGE_RECORD_H
 #define IMGSTAT_RECORD_IMAGE_RECORD_H
 
+#include "record/clipped.h"
 #include "record/digest.h"
 #include "record/histogram.h"
 #include "record/preview.h"
@@ -61,6 +62,8 @@ struct ImgstatRecord {
     size_t n_percentiles;
     bool has_hash; /* of the samples of one image or group of pages, which is not merged */
     uint8_t hash[SAMPLE_HASH_BYTES];
+    bool has_clipped; /* the same */
+    Clipped clipped;
     Preview *preview; /* NULL, or of the image, or the first of a group */
     bool in_dataset;  /* its group and kind must not change then */
 };

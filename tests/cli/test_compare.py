@@ -129,7 +129,7 @@ def test_plot(program, folder):
     a, b = ([[draw.randrange(low, 200) for _ in range(n)] for _ in range(3)] for low in (0, 90))
     for channels in (a, b):
         for values in channels:
-            values[:2] = [0, 255]
+            values[:90] = [0] * 45 + [255] * 45
     for name, channels in (("a.tif", a), ("b.tif", b)):
         (folder / name).write_bytes(tiff("u8", WIDTH, HEIGHT, [values[i] for i in range(n) for values in channels], 3))
     svg = run(program, "compare", "--plot", "-", folder / "a.tif", folder / "b.tif").stdout.decode()
@@ -137,9 +137,9 @@ def test_plot(program, folder):
     check(svg.startswith("<?xml") and 'height="1440"' in svg and len(steps) == len(sums) == 6, "three panels")
     for c in range(3):
         shares = [[values[c].count(v) / n for v in range(256)] for values in (a, b)]
-        peak = max(map(max, shares))
+        peak = max(max(share[1:-1]) for share in shares)  # the ends may be cut
         for i in range(2):
-            check(all(abs(y - shares[i][k // 2] / peak) < 1e-3 for k, (_, y) in enumerate(steps[2 * c + i])), f"{c} {i}: histogram")
+            check(all(abs(y - min(shares[i][k // 2] / peak, 1)) < 1e-3 for k, (_, y) in enumerate(steps[2 * c + i])), f"{c} {i}: histogram")
             check(all(abs(x - k / 256) < 1e-3 and abs(y - sum(shares[i][:k])) < 1e-3
                       for k, (x, y) in enumerate(sums[2 * c + i])), f"{c} {i}: distribution")
     got = compare(program, folder / "a.tif", folder / "b.tif", "--plot", folder / "p.png")

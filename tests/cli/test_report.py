@@ -58,7 +58,8 @@ def measure(images):
             low, high = ([100 * channel.count(end) / len(channel) for channel in channels] for end in (0, full))
             m["low"], m["high"] = max(low), max(high)
             if len(channels) > 1:
-                m["low_all"], m["high_all"] = min(low), min(high)
+                pixels = list(zip(*channels))  # NaN is of floats alone
+                m["low_all"], m["high_all"] = (100 * pixels.count((end,) * len(channels)) / len(pixels) for end in (0, full))
             levels = [sorted(set(channel)) for channel in channels]
             if bits > 8 and max(map(len, levels)) > 1:
                 m["levels"] = max(map(len, levels))
@@ -173,7 +174,8 @@ def test_types(program, folder):
     for i in range(12):
         channels = [[draw.randrange(1, 255) for _ in range(n)] for _ in range(4)]
         for c in range(i % 4):
-            channels[c][:40] = [255] * 40
+            first = 40 * c if i > 7 else 0  # other pixels in each channel, or the same
+            channels[c][first:first + 40] = [255] * 40
         (folder / f"b{i:02}.tif").write_bytes(
             tiff("u8", WIDTH, HEIGHT, [channels[c][k] for k in range(n) for c in range(4)], 4))
         images[f"b{i:02}.tif"] = ("u8", 8, WIDTH, HEIGHT, channels[:3])
@@ -186,6 +188,7 @@ def test_types(program, folder):
     check("empty" in line["flags"] and is_near(line["empty"], 700 / n * 100), line)
     check([("clipped-high" in line["flags"], "clipped-high-all" in line["flags"]) for line in found[:4]] ==
           [(False, False), (True, False), (True, False), (True, True)], "channels")
+    check([line["high_all"] for line in found[8:]] == [0] * 4, "no pixel is clipped in all channels")
 
 
 def test_pages(program, folder):
@@ -238,6 +241,11 @@ def test_records(program, folder):
     other = run(program, "report", record, "-o", "-").stdout.decode()
     kinds = [re.search(r"<details.*</details>", text, re.S).group() for text in (one, other)]
     check(kinds[0] == kinds[1], "the set")
+    for k in (1, 2, 3):
+        run(program, "stats", "--by", "all", "--shard", f"{k}/3", "--save-record", folder / f"{k}.rec", images)
+    run(program, "merge", *(folder / f"{k}.rec" for k in (3, 1, 2)), "-o", folder / "m.rec")
+    merged = run(program, "report", folder / "m.rec", "-o", "-").stdout.decode()
+    check(merged.replace("m.rec", "a.rec") == other, "merged records")
     done = run(program, "report", record, images, status=1)
     check(done.stderr != b"", "records and images")
 
@@ -301,8 +309,9 @@ def measure_pixels(numpy, words, pixels):
     high = low + 2 ** bits - 1
     wide = [channel.astype("i4") for channel in channels]
     ends = [[100 * numpy.mean(channel == end) for channel in wide] for end in (low, high)]
+    every = [100 * numpy.mean((numpy.stack(wide) == end).all(0)) if len(wide) > 1 else None for end in (low, high)]
     m |= {"low": max(ends[0]), "high": max(ends[1]), "range": 100 / (high - low) * max(c.max() - c.min() for c in wide),
-          "low_all": min(ends[0]) if len(wide) > 1 else None, "high_all": min(ends[1]) if len(wide) > 1 else None,
+          "low_all": every[0], "high_all": every[1],
           "contrast": 100 / (high - low) * max(numpy.subtract(*numpy.percentile(c, [99, 1])) for c in wide)}
     levels = [numpy.unique(channel) for channel in wide]
     some = bits > 8 and max(map(len, levels)) > 1
@@ -328,8 +337,13 @@ def test_corpus(program, _):
             continue
         key = (pixels.shape, words[4], words[5], pixels.tobytes()) if int(words[8]) < 0 else line["hash"]
         contents.setdefault(key, []).append(line)
-        for name, want in measure_pixels(NUMPY, words, pixels).items():
+        m = measure_pixels(NUMPY, words, pixels)
+        for name, want in m.items():
             check(is_near(line[name], want if want is None else float(want)), f"{line['file']}: {name} {line[name]}, expected {want}")
+        own = {flag for flag, (key, way, threshold) in RULES.items()
+               if key in m and passes(None if m[key] is None else float(m[key]), way, threshold)}
+        of_image = {flag for flag in line["flags"] if RULES.get(flag, [""])[0] in m}
+        check(of_image == own, f"{line['file']}: {of_image}, expected {own}")
         compared += 1
     for group in contents.values():
         check(all(line["copies"] >= len(group) and line["hash"] == group[0]["hash"] for line in group), group[0]["file"])

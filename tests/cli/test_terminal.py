@@ -10,6 +10,7 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
 
 import harness
@@ -129,4 +130,10 @@ def test_help(program, _):
 
 
 if __name__ == "__main__":
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError as error:  # a container without /dev/pts
+        print(f"skipped: no terminal: {error}")
+        sys.exit(77)
     harness.main(globals())

@@ -38,7 +38,7 @@ typedef struct BenchOptions {
 
 /* One input and the work on it. */
 typedef struct BenchCase {
-    const char *group; /* "ceiling", "reduce", "scan", "record", "wide", "apply", "batch",
+    const char *group; /* "ceiling", "scan", "record", "wide", "apply", "batch",
                         * "inflate": bytes are those of the output, "deflate", "encode" */
     ImgstatSample sample;
     uint16_t channels;
@@ -105,7 +105,6 @@ const void *bench_slot(const Bench *bench, const BenchCase *c, size_t turn);
 /* bench_ceiling.cu: a BenchCall, to bench->out. */
 cudaError_t bench_copy(Bench *bench, const BenchCase *c, void *work, const void *in);
 void bench_ceilings(Bench *bench);
-void bench_reductions(Bench *bench);
 void bench_scans(Bench *bench);
 void bench_records(Bench *bench);
 void bench_wide(Bench *bench);

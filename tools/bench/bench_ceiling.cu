@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_ceiling.cu: what memory allows in this run: a kernel that only reads, and a plain copy. */
 #include "bench.h"
+#include "ladder/read_all.cuh"
 
 /* Large enough that start and end of a launch do not count. */
 static const size_t CEILING_BYTES = (size_t)1 << 30;
-
-enum { BLOCK = 512, UNROLL = 8 };
-
-/*
- * read_all: reads and keeps almost nothing.
- *
- *   Idea      16-byte loads, UNROLL in flight a thread, a grid that fills the machine; the words
- *             are combined by exclusive or, so that no load can be left out.
- *   Memory    reads n vectors once, one atomic a warp.
- *   Launch    <<<multiprocessors * resident blocks, BLOCK>>>.
- *   Requires  in aligned to 16 bytes; *out zeroed.
- *   Result    *out ^= all 32-bit words.
- */
-static __global__ void __launch_bounds__(BLOCK)
-    read_all(const uint4 *__restrict__ in, size_t n, unsigned *__restrict__ out)
-{
-    const size_t threads = (size_t)gridDim.x * BLOCK;
-    size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
-    unsigned all = 0;
-    for (; i + (UNROLL - 1) * threads < n; i += UNROLL * threads) {
-        uint4 v[UNROLL];
-#pragma unroll
-        for (int k = 0; k < UNROLL; k++)
-            v[k] = __ldg(&in[i + k * threads]);
-#pragma unroll
-        for (int k = 0; k < UNROLL; k++)
-            all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-    }
-    for (; i < n; i += threads)
-        all ^= in[i].x ^ in[i].y ^ in[i].z ^ in[i].w;
-    for (int offset = 16; offset > 0; offset /= 2)
-        all ^= __shfl_xor_sync(0xFFFFFFFFu, all, offset);
-    if (threadIdx.x % 32 == 0)
-        atomicXor(out, all);
-}
 
 /* The same result the plain way, to check it. */
 static __global__ void read_plain(const unsigned *__restrict__ in, size_t n, unsigned *out)
@@ -50,8 +16,8 @@ static __global__ void read_plain(const unsigned *__restrict__ in, size_t n, uns
 
 static cudaError_t call_read(Bench *bench, const BenchCase *c, void *grid, const void *in)
 {
-    read_all<<<*(unsigned *)grid, BLOCK, 0, bench->stream>>>((const uint4 *)in, c->bytes / 16,
-                                                             (unsigned *)bench->scratch);
+    read_all<<<*(unsigned *)grid, READ_BLOCK, 0, bench->stream>>>((const uint4 *)in, c->bytes / 16,
+                                                                  (unsigned *)bench->scratch);
     return cudaGetLastError();
 }
 
@@ -89,11 +55,11 @@ static void ceilings_of(Bench *bench, size_t bytes, bool cached, double *read, d
     if ((!want_read && !want_copy) || !bench_input(bench, &c))
         return;
     if (!bench_ok(bench,
-                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, read_all, BLOCK, 0),
+                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, read_all, READ_BLOCK, 0),
                   "occupancy"))
         return;
     unsigned grid = (unsigned)(bench->device.multiProcessorCount * resident);
-    const size_t useful = (c.bytes / 16 + BLOCK - 1) / BLOCK;
+    const size_t useful = (c.bytes / 16 + READ_BLOCK - 1) / READ_BLOCK;
     if (grid > useful)
         grid = (unsigned)useful;
     if (want_read) {

@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-    "Checks, then times: the textbook rungs of kernels/ladder, the kernels of the CUDA device, "
+    "Checks, then times: the kernels of the CUDA device, "
     "CUB, "
     "NPP where the build found it, and serial loops, on the same buffers, beside the read and copy "
     "ceilings of the same run. Medians by device events; inputs rotate, so that caches do not "
@@ -178,7 +178,6 @@ int main(int argc, char **argv)
     if (bench_ok(&bench, cudaSetDevice(bench.options.device), "cudaSetDevice") &&
         bench_open(&bench)) {
         bench_ceilings(&bench);
-        bench_reductions(&bench);
         bench_scans(&bench);
         bench_records(&bench);
         bench_wide(&bench);

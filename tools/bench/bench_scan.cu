@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_scan.cu: prefix sums: the rungs, the device's own, CUB, and a serial loop. */
+/* bench_scan.cu: prefix sums: the device's own, CUB, and a serial loop. */
 #include "bench_check.h"
 #include "bench_device.h"
-#include "ladder.h"
 
 #include <cub/device/device_scan.cuh>
 #include <stdlib.h>
@@ -10,19 +9,9 @@
 #include <time.h>
 
 typedef struct ScanWork {
-    const LadderScan *rung; /* NULL: CUB */
     size_t temporary;
     bool inclusive;
 } ScanWork;
-
-static cudaError_t call_rung(Bench *bench, const BenchCase *c, void *work, const void *in)
-{
-    const ScanWork *const w = (const ScanWork *)work;
-    const LadderCall call = {in, c->samples,   bench->out,   bench->scratch,
-                             0,  w->inclusive, bench->stream};
-    const LadderScanType type = c->sample == IMGSTAT_U64 ? LADDER_SCAN_U64 : LADDER_SCAN_I32;
-    return w->rung->run[type](&call);
-}
 
 template <typename T>
 static cudaError_t cub_scan(bool inclusive, void *temporary, size_t *bytes, const void *in,
@@ -89,25 +78,16 @@ static void serial_row(Bench *bench, const BenchCase *c)
     free(out);
 }
 
-static void scans_of(Bench *bench, ImgstatSample sample, size_t bytes, bool cached)
+static void scans_of(Bench *bench, ImgstatSample sample, size_t bytes)
 {
     static const char *const cub_names[] = {"CUB ExclusiveSum", "CUB InclusiveSum"};
     BenchCase c = bench_case("scan", sample, 1, BENCH_RANDOM, bytes);
     c.writes = true;
-    c.cached = cached;
     if (!bench_input(bench, &c) || !bench_out(bench, c.bytes))
         return;
-    if (!cached)
-        serial_row(bench, &c);
-    for (const LadderScan *rung : ladder_scans) {
-        ScanWork work = {rung, 0, rung->inclusive};
-        if ((rung->max_n && c.samples > rung->max_n) || !bench_wanted(bench, &c, rung->name) ||
-            !bench_scratch(bench, rung->scratch_bytes(c.samples)))
-            continue;
-        scan_row(bench, &c, rung->name, call_rung, &work);
-    }
+    serial_row(bench, &c);
     for (int inclusive = 0; inclusive < 2; inclusive++) {
-        ScanWork work = {NULL, 0, inclusive != 0};
+        ScanWork work = {0, inclusive != 0};
         if (!bench_wanted(bench, &c, cub_names[inclusive]))
             continue;
         const cudaError_t asked =
@@ -124,10 +104,9 @@ static void scans_of(Bench *bench, ImgstatSample sample, size_t bytes, bool cach
 
 void bench_scans(Bench *bench)
 {
-    scans_of(bench, IMGSTAT_I32, 4096, true); /* what one block can hold: the first rung */
     for (size_t s = 0; s < bench->options.n_sizes; s++) {
-        scans_of(bench, IMGSTAT_I32, bench->options.sizes[s], false);
+        scans_of(bench, IMGSTAT_I32, bench->options.sizes[s]);
         if (!bench->options.quick)
-            scans_of(bench, IMGSTAT_U64, bench->options.sizes[s], false);
+            scans_of(bench, IMGSTAT_U64, bench->options.sizes[s]);
     }
 }

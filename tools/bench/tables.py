@@ -5,7 +5,7 @@
 Usage: tables.py BENCH.json FILE.md...
 
 Replaces what stands between <!-- bench NAME --> and <!-- end --> by table NAME, for each NAME that
-a file asks for: machine, reductions, blocks, scans, records, wide, small, batch, transforms, within, ceilings,
+a file asks for: machine, scans, records, wide, small, batch, transforms, within, ceilings,
 losses.
 """
 import json
@@ -88,38 +88,6 @@ def machine(b):
             f"`{d['command']}`\n")
 
 
-def reductions(b):
-    size = b.main_size("reduce")
-    columns = [("f32", "sum"), ("f32", "max"), ("u16", "sum"), ("u16", "max")]
-    head = [f"{size_text(size)}, GB/s (of the read ceiling)"] + [f"{s} {op}" for s, op in columns]
-    names = []
-    for r in b.rows:
-        match = re.fullmatch(r"(reduce_\w+) sum(?: B=256)?", r["name"])
-        if match and match[1] not in names:
-            names.append(match[1])
-    serial = [b.serial("serial CPU, all of them", group="reduce", sample=s) for s, _ in columns]
-    lines = [["serial CPU, one loop for all three"] + [rate_share(r) for r in serial]] if any(serial) else []
-    for name in names + ["CUB"]:
-        cells = []
-        for sample, op in columns:
-            row = (b.find(group="reduce", sample=sample, name=f"{name} {op}", bytes=size) or
-                   b.find(group="reduce", sample=sample, name=f"{name} {op} B=256", bytes=size))
-            cells.append(rate_share(row))
-        lines.append([f"`{name}`" if name != "CUB" else "CUB DeviceReduce"] + cells)
-    return table(head, lines)
-
-
-def blocks(b):
-    size = b.main_size("reduce")
-    head = [f"reduce_5_block_size, {size_text(size)}, GB/s"] + ["f32 sum", "f32 max", "u16 sum", "u16 max"]
-    lines = []
-    for block in (64, 128, 256, 512, 1024):
-        cells = [rate(b.find(group="reduce", sample=s, name=f"reduce_5_block_size {op} B={block}", bytes=size))
-                 for s in ("f32", "u16") for op in ("sum", "max")]
-        lines.append([f"{block} threads"] + cells)
-    return table(head, lines)
-
-
 def scans(b):
     sizes = b.sizes("scan")
     head = ["i32, GB/s read + written (of the copy ceiling)"] + [size_text(n) for n in sizes]
@@ -130,14 +98,8 @@ def scans(b):
     lines = []
     for name in names:
         cells = [rate_share(b.find(group="scan", sample="i32", name=name, cached=False, bytes=n)) for n in sizes]
-        lines.append([f"`{name}`" if name.startswith("scan_") else name] + cells)
-    one = b.find(group="scan", name="scan_1_hillis_steele")
-    cub = b.find(group="scan", name="CUB InclusiveSum", cached=True)
-    text = table(head, lines)
-    if one and cub:
-        text += (f"\n1,024 elements, all that one block holds: `scan_1_hillis_steele` {1e3 * one['ms']:.1f} us, "
-                 f"CUB {1e3 * cub['ms']:.1f} us.\n")
-    return text
+        lines.append([name] + cells)
+    return table(head, lines)
 
 
 def layouts(b, group="record"):
@@ -296,7 +258,7 @@ def ceilings(b):
     return table(["GB/s"] + [size_text(n) for n in sizes], lines)
 
 
-TABLES = {f.__name__: f for f in (machine, reductions, blocks, scans, records, wide, small, batch, transforms, within, ceilings,
+TABLES = {f.__name__: f for f in (machine, scans, records, wide, small, batch, transforms, within, ceilings,
                                   losses)}
 
 

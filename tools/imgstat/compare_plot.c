@@ -82,6 +82,15 @@ static void put_names(PlotCanvas *canvas, const Pair *pair)
     }
 }
 
+/* Without the ends, where clipped samples can be many: they would press the rest flat. */
+static uint64_t inner_peak(const Curve *curve)
+{
+    uint64_t peak = 0;
+    for (uint32_t k = 1; k + 1 < curve->n; k++)
+        peak = curve->counts[k] > peak ? curve->counts[k] : peak;
+    return peak > 0 ? peak : curve->peak;
+}
+
 static void draw_values(PlotCanvas *canvas, const Pair *pair, PlotFrame *frame)
 {
     Curve curves[2];
@@ -91,10 +100,10 @@ static void draw_values(PlotCanvas *canvas, const Pair *pair, PlotFrame *frame)
         curves[i] = curve_of_bins(h, (uint32_t)(frame->lo - h->lo),
                                   (uint32_t)(frame->hi - frame->lo) + 1, PLOT_POINTS);
         scale[i] = curves[i].total > 0 ? 100 / (double)curves[i].total : 0;
-        frame->peak = fmax(frame->peak, scale[i] * (double)curves[i].peak);
+        frame->peak = fmax(frame->peak, scale[i] * (double)inner_peak(&curves[i]));
     }
     frame->hi = curves[0].hi;
-    frame->label = "per cent of the samples";
+    frame->label = "per cent of the samples, ends may be cut";
     char *const title = title_of(pair);
     plot_axes(canvas, frame, title);
     free(title);

@@ -118,7 +118,7 @@ void plot_curve(PlotCanvas *canvas, const PlotFrame *frame, const Curve *curve, 
 {
     PlotPoint points[2 * PLOT_POINTS];
     for (uint32_t i = 0; i < curve->n; i++) {
-        const double y = map_y(frame, scale * (double)curve->counts[i]);
+        const double y = map_y(frame, fmin(scale * (double)curve->counts[i], frame->peak));
         points[2 * i] = (PlotPoint){point_x(frame, curve, i), y};
         points[2 * i + 1] = (PlotPoint){point_x(frame, curve, i + 1), y};
     }

@@ -172,6 +172,7 @@ static bool measure_batch(Run *run)
                                 .median = true,
                                 .histogram = true,
                                 .hash = true,
+                                .clipped = true,
                                 .preview = run->survey->previews != NULL ? THUMBNAIL_SIDE : 0};
     const ImgstatMeasureBatch batch = {.how = &how,
                                        .open = options_open(o),

@@ -78,8 +78,6 @@ static void measure_ends(const ImgstatMeasured *from, const SurveyKind *kind, Su
         const double high = share(count_at(&h, kind->hi), stats.count);
         m[MEASURE_LOW] = fmax(m[MEASURE_LOW], low);
         m[MEASURE_HIGH] = fmax(m[MEASURE_HIGH], high);
-        m[MEASURE_LOW_ALL] = fmin(m[MEASURE_LOW_ALL], low);
-        m[MEASURE_HIGH_ALL] = fmin(m[MEASURE_HIGH_ALL], high);
         if (kind->kind.bits > 8)
             add_levels(&h, &m[MEASURE_LEVELS], &step);
     }
@@ -87,8 +85,12 @@ static void measure_ends(const ImgstatMeasured *from, const SurveyKind *kind, Su
         m[MEASURE_STEP] = step;
     else
         m[MEASURE_LEVELS] = (double)NAN; /* one level is a constant image */
-    if (survey_colours(&kind->kind) == 1)
-        m[MEASURE_LOW_ALL] = m[MEASURE_HIGH_ALL] = (double)NAN;
+    uint64_t pixels, low, high;
+    if (survey_colours(&kind->kind) > 1 &&
+        imgstat_record_clipped(from->record, &pixels, &low, &high) && pixels > 0) {
+        m[MEASURE_LOW_ALL] = share(low, pixels);
+        m[MEASURE_HIGH_ALL] = share(high, pixels);
+    }
 }
 
 /* ---- All types ---------------------------------------------------------------------------------

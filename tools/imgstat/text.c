@@ -153,7 +153,7 @@ char *text_shorten(const char *utf8, size_t columns)
     const char *head = utf8, *tail = utf8;
     for (const char *next = head; used + next_width(&next) <= room / 2; head = next)
         used = text_width(utf8) - text_width(next);
-    while (over > room - used) /* the end of a name tells most */
+    while (over > room - used) /* mostly the end is what differs */
         over -= next_width(&tail);
     const size_t bytes = (size_t)(head - utf8) + strlen(ellipsis) + strlen(tail) + 1;
     char *const out = text_alloc(bytes);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* 11_scan_lookback.cu: how production differs: one read and one write, blocks look back at blocks.
+/* scan/4_lookback.cu: how production differs: one read and one write, blocks look back at blocks.
  */
-#include "ladder.h"
-
-#include <cuda/atomic>
+#include "ladder/ladder.h"
 
 /*
  * scan_4_lookback: single pass with decoupled look-back (Merrill and Garland, 2016).
@@ -12,17 +10,15 @@
  *             looks back over the tiles before: it adds published totals until it meets a tile
  *             that has published its prefix, the sum of everything up to its end. Then it
  *             publishes its own prefix and writes its tile.
- *             Phases: 1 draw a tile; 2 load; 3 scan within threads, warps, block; 4 publish the
- *             total; 5 look back; 6 publish the prefix; 7 store.
  *   Work      about 2n additions, and 32 a window of look-back; one launch and one clearing.
  *   Memory    reads n, writes n, and 3 words a tile; TILE elements shared.
  *   Launch    <<<ceil(n / TILE), BLOCK>>>; the states of the tiles cleared before.
- *   Requires  n >= 1; in and out do not overlap. Progress: tiles are drawn in order by running
- *             blocks, so every tile looked at belongs to a block that runs or has ended, and
- *             needs nothing from later ones. The payload may have any width: a state is released
- *             after the value it announces and acquired before that value is read.
- *   Result    out[i] = in[0] + ... + in[i] (inclusive) or + ... + in[i-1] (exclusive); floats in an
- *             order that depends on timing, so equal bits only where sums are exact.
+ *   Requires  in and out do not overlap. Progress: tiles are drawn in order by running blocks, so
+ *             every tile looked at belongs to a block that runs or has ended, and needs nothing
+ *             from later ones. The payload may have any width: a fence stands between a value and
+ *             the state that announces it, in the block that writes and in the one that reads.
+ *   Result    out[i] = in[0] + ... + in[i] (inclusive); floats would be added in an order that
+ *             depends on timing.
  *
  * The rung below read and wrote the data twice; here the second read and write are gone.
  */
@@ -33,7 +29,7 @@ static const unsigned ALL_LANES = 0xFFFFFFFFu;
 template <typename T> struct TileStates {
     unsigned *next;  /* the tile to draw */
     unsigned *state; /* of each tile; follows next, so that one call clears both */
-    T *total, *prefix;
+    volatile T *total, *prefix;
 };
 
 /* One unused word after every 32, so that threads that walk ITEMS apart meet different banks. */
@@ -52,18 +48,18 @@ template <typename T> static __device__ T warp_scan(T value, unsigned lane)
     return value;
 }
 
-static __device__ void publish(unsigned *state, unsigned what)
+static __device__ void publish(volatile unsigned *state, unsigned what)
 {
-    cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*state).store(what,
-                                                                        cuda::memory_order_release);
+    __threadfence(); /* the value is there before its announcement */
+    *state = what;
 }
 
-static __device__ unsigned await(unsigned *state)
+static __device__ unsigned await(const volatile unsigned *state)
 {
-    cuda::atomic_ref<unsigned, cuda::thread_scope_device> ref(*state);
-    unsigned what = ref.load(cuda::memory_order_acquire);
-    while (what == EMPTY)
-        what = ref.load(cuda::memory_order_acquire);
+    unsigned what;
+    while ((what = *state) == EMPTY)
+        __nanosleep(20);
+    __threadfence(); /* the announcement was read before the value */
     return what;
 }
 
@@ -89,7 +85,7 @@ static __device__ T look_back(const TileStates<T> &tiles, unsigned tile, unsigne
     return sum;
 }
 
-template <typename T, bool INCLUSIVE>
+template <typename T>
 static __global__ void __launch_bounds__(BLOCK)
     scan_4_lookback(const T *__restrict__ in, size_t n, T *__restrict__ out, TileStates<T> tiles)
 {
@@ -99,15 +95,19 @@ static __global__ void __launch_bounds__(BLOCK)
     __shared__ unsigned drawn;
     const unsigned t = threadIdx.x, lane = t % WARP, warp = t / WARP;
 
+    /* --- 1. draw a tile --- */
     if (t == 0)
         drawn = atomicAdd(tiles.next, 1u);
     __syncthreads(); /* drawn is set */
     const unsigned tile = drawn;
     const size_t start = (size_t)tile * TILE;
 
+    /* --- 2. load --- */
     for (unsigned k = t; k < TILE; k += BLOCK) /* neighbours read neighbours */
         element[padded(k)] = start + k < n ? in[start + k] : T(0);
     __syncthreads(); /* the tile is loaded; each thread takes ITEMS in a row */
+
+    /* --- 3. scan within threads, warps, block --- */
     T mine[ITEMS];
     T sum = T(0);
 #pragma unroll
@@ -129,6 +129,7 @@ static __global__ void __launch_bounds__(BLOCK)
     if (lane > 0)
         before = before + left;
 
+    /* --- 4. to 6. publish the total, look back, publish the prefix --- */
     if (warp == 0) {
         if (lane == 0) {
             tiles.total[tile] = total;
@@ -142,12 +143,13 @@ static __global__ void __launch_bounds__(BLOCK)
         }
     }
     __syncthreads(); /* before_tile is set; all have taken their elements */
+
+    /* --- 7. store --- */
     T running = before_tile + before;
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; k++) {
-        const T next = running + mine[k];
-        element[padded(t * ITEMS + k)] = INCLUSIVE ? next : running;
-        running = next;
+        running = running + mine[k];
+        element[padded(t * ITEMS + k)] = running;
     }
     __syncthreads(); /* the tile is scanned; neighbours write neighbours */
     for (unsigned k = t; k < TILE; k += BLOCK)
@@ -160,30 +162,23 @@ static size_t state_bytes(size_t tiles)
     return ladder_tiles((1 + tiles) * sizeof(unsigned), 16) * 16; /* what follows stays aligned */
 }
 
-template <typename T> static cudaError_t launch_lookback(const LadderCall *call)
-{
-    static_assert(BLOCK % WARP == 0 && TILE % WARP == 0, "whole warps; padding ends with a warp");
-    if (call->n == 0)
-        return cudaSuccess;
-    const size_t n_tiles = ladder_tiles(call->n, TILE);
-    TileStates<T> tiles;
-    tiles.next = (unsigned *)call->scratch;
-    tiles.state = tiles.next + 1;
-    tiles.total = (T *)((char *)call->scratch + state_bytes(n_tiles));
-    tiles.prefix = tiles.total + n_tiles;
-    const cudaError_t status =
-        cudaMemsetAsync(call->scratch, 0, state_bytes(n_tiles), call->stream);
-    if (status != cudaSuccess)
-        return status;
-    const unsigned grid = (unsigned)n_tiles;
-    if (call->inclusive)
-        scan_4_lookback<T, true>
-            <<<grid, BLOCK, 0, call->stream>>>((const T *)call->in, call->n, (T *)call->out, tiles);
-    else
-        scan_4_lookback<T, false>
-            <<<grid, BLOCK, 0, call->stream>>>((const T *)call->in, call->n, (T *)call->out, tiles);
-    return cudaGetLastError();
-}
+struct Lookback {
+    template <typename T> static cudaError_t run(const LadderCall *call)
+    {
+        static_assert(BLOCK % WARP == 0 && TILE % WARP == 0, "whole warps; padding ends with one");
+        const size_t n_tiles = ladder_tiles(call->n, TILE);
+        TileStates<T> tiles;
+        tiles.next = (unsigned *)call->scratch;
+        tiles.state = tiles.next + 1;
+        tiles.total = (T *)((char *)call->scratch + state_bytes(n_tiles));
+        tiles.prefix = tiles.total + n_tiles;
+        const cudaError_t status = cudaMemset(call->scratch, 0, state_bytes(n_tiles));
+        if (status != cudaSuccess)
+            return status;
+        return ladder_launch(scan_4_lookback<T>, n_tiles, BLOCK, call->in, call->n, call->out,
+                             tiles);
+    }
+};
 
 static size_t scratch_bytes(size_t n)
 {
@@ -191,14 +186,8 @@ static size_t scratch_bytes(size_t n)
     return state_bytes(tiles) + 2 * tiles * sizeof(uint64_t);
 }
 
-const LadderScan ladder_scan_lookback = {
-    "scan_4_lookback",
-    "one pass: blocks look back at what earlier blocks published",
-    "2n",
-    "chained tiles",
-    0,
-    true,
-    true,
-    scratch_bytes,
-    {launch_lookback<uint32_t>, launch_lookback<uint64_t>, launch_lookback<float>},
-};
+const LadderRung ladder_scan_lookback =
+    ladder_scan<Lookback>({"lookback",
+                           "One pass: blocks look back at what earlier blocks published.",
+                           {BLOCK},
+                           scratch_bytes});
