@@ -29,7 +29,7 @@ def find_contents():
 
 
 CONTENTS = find_contents()
-exclude_patterns = ["build*", "**/.*"] + [str(path.relative_to(ROOT)) for folder in ("", "docs", "kernels", "testdata", "tests", "tools")
+exclude_patterns = ["build*", ".*", "**/.*"] + [str(path.relative_to(ROOT)) for folder in ("", "docs", "kernels", "testdata", "tests", "tools")
                                           for path in (ROOT / folder).glob("**/*.md" if folder else "*.md")
                                           if str(path.relative_to(ROOT))[:-3] not in CONTENTS]
 

@@ -84,6 +84,8 @@ for file in "$prefix/bin/imgstat" "$lib/libimgstat.so" "$lib/imgstat/libimgstat-
     done
     ! grep -q TEXTREL "$work/elf" || fail "$file is relocated in its code"
 done
+! readelf -Wd "$prefix/bin/imgstat" "$build/imgstat" | grep -qE 'RUNPATH.*(\[:|::|:\])' ||
+    fail "libraries are looked for in the working directory"
 nm -D "$lib/libimgstat.so" >"$work/elf"
 grep -q '__stack_chk_fail' "$work/elf" || fail "no protection of the stack"
 grep -q '^CMAKE_BUILD_TYPE:.*=Debug' "$build/CMakeCache.txt" || grep -q '__read_chk' "$work/elf" || fail "no _FORTIFY_SOURCE"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Builds and tests the CUDA device on a machine with a GPU, which may be without network.
 #
-# usage: tests/run-gpu.sh [build] [test] [sanitize] [devices] [folder] [bench]
-# Default: all, in this order; folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
+# usage: tests/run-gpu.sh [build] [test] [cards] [sanitize] [devices] [folder] [bench]
+# Default: all, in this order. cards: the GPU tests as on a card with 99 KiB of shared memory and with the PTX of 8.0, and
+# whether nvcc compiles the architectures that a release has; folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
 #
 # Libraries that the machine lacks are taken from .gpu-deps/ (unpacked packages, with an env.sh that sets the search
 # paths), the corpus from IMGSTAT_CORPUS, .gpu-corpus/ or .gpu-corpus.tar.xz. Environment: OUT (log files; default
@@ -52,15 +53,26 @@ step() {
     return $code
 }
 
-do_build() {
-    architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
+architecture() {
+    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep . || echo 90
+}
+
+# configure NAME FOLDER OPTION...
+configure() {
+    configure_name=$1 configure_folder=$2
+    shift 2
     generator=
     command -v ninja >/dev/null && generator='-G Ninja'
+    # shellcheck disable=SC2086 # two words
+    step "$configure_name" cmake -S . -B "$configure_folder" $generator -DCMAKE_BUILD_TYPE=Release -DIMGSTAT_CUDA=ON \
+        -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" "$@"
+}
+
+do_build() {
     python=OFF
     python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && python=ON
-    # shellcheck disable=SC2086 # a list of options
-    step configure cmake -S . -B "$build" $generator -DCMAKE_BUILD_TYPE=Release -DIMGSTAT_CUDA=ON -DIMGSTAT_TESTS=ON \
-        -DIMGSTAT_PYTHON=$python -DIMGSTAT_BENCH=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DCMAKE_CUDA_ARCHITECTURES="${architecture:-90}" &&
+    configure configure "$build" -DIMGSTAT_TESTS=ON -DIMGSTAT_PYTHON=$python -DIMGSTAT_BENCH=ON \
+        -DCMAKE_CUDA_ARCHITECTURES="$(architecture)" &&
         step build cmake --build "$build" --parallel "$jobs"
 }
 
@@ -70,6 +82,23 @@ do_test() {
         ${TEST_EXCLUDE:+--exclude-regex "$TEST_EXCLUDE"}
     sed -n '/tests passed/,$p' "$out/test.log" | tee -a "$summary"
     grep '(label\|^corpus.*lines,\|lines compared' "$build/Testing/Temporary/LastTest.log" | tee -a "$summary"
+}
+
+# The GPU's tests, without those of the corpus and the ladder: what differs is planned on the host.
+gpu_tests() {
+    ctest --test-dir "$1" --output-on-failure --label-regex gpu --exclude-regex 'corpus|ladder|hostile'
+}
+
+# Other cards on this one. A module of PTX for 8.0 replaces the one beside the tests; ptxas makes machine code of it on all
+# processors, the driver would take one.
+do_cards() {
+    IMGSTAT_CUDA_SHARED_KIB=99 IMGSTAT_REQUIRE_CUDA=1 step shared-99 gpu_tests "$build"
+    configure configure-ptx "$build-ptx" -DIMGSTAT_TESTS=OFF -DIMGSTAT_PYTHON=OFF -DCMAKE_CUDA_ARCHITECTURES=OFF \
+        -DCMAKE_CUDA_FLAGS="--generate-code=arch=compute_80,code=sm_$(architecture)" &&
+        step build-ptx cmake --build "$build-ptx" --target imgstat_cuda --parallel "$jobs" &&
+        IMGSTAT_CUDA_MODULE=$PWD/$build-ptx/libimgstat-cuda.so IMGSTAT_TEST_SMALL=1 IMGSTAT_REQUIRE_CUDA=1 step ptx-80 gpu_tests "$build"
+    configure configure-release "$build-release" -DIMGSTAT_TESTS=OFF -DIMGSTAT_PYTHON=OFF &&
+        step build-release cmake --build "$build-release" --target imgstat_cuda --parallel "$jobs"
 }
 
 # The tests provoke errors of calls, and look at what the library makes of them. Barriers in dynamic shared memory are
@@ -154,17 +183,18 @@ do_bench() {
     cat "$out/bench.log"
 }
 
-[ $# -gt 0 ] || set -- build test sanitize devices folder bench
+[ $# -gt 0 ] || set -- build test cards sanitize devices folder bench
 for wanted in "$@"; do
     case $wanted in
     build) do_build || break ;;
     test) do_test ;;
+    cards) do_cards ;;
     sanitize) do_sanitize ;;
     devices) do_devices ;;
     folder) do_folder ;;
     bench) do_bench ;;
     *)
-        echo "unknown step '$wanted'; the steps are: build test sanitize devices folder bench" >&2
+        echo "unknown step '$wanted'; the steps are: build test cards sanitize devices folder bench" >&2
         exit 2
         ;;
     esac

@@ -6,9 +6,11 @@
  * IMGSTAT_STAND_IN_FAULT, "1:3", that cuda:1 is lost in its third call that works ("1:0": when it
  * is opened), or several such faults with blanks between; IMGSTAT_STAND_IN_LOG names a file that
  * gets a line when a GPU is closed: its name, the calls that worked, and the images that these have
- * decoded. When the last one is closed, all are as new. They decode images by zlib and by the
- * arithmetic of the kernels; IMGSTAT_STAND_IN_DOUBT is the part of them, "3" for every third, that
- * they doubt. */
+ * decoded. IMGSTAT_STAND_IN_STEP is what becomes of the n-th call of all that can fail, those for
+ * memory and copies included: "memory 5" or "memory 5+", it lacks memory, once or from there on, or
+ * "lost 5+"; IMGSTAT_STAND_IN_STEPS names a file that gets their number. When the last one is
+ * closed, all are as new. They decode images by zlib and by the arithmetic of the kernels;
+ * IMGSTAT_STAND_IN_DOUBT is the part of them, "3" for every third, that they doubt. */
 #include "codec/decode_work.h"
 #include "device/module.h"
 
@@ -38,7 +40,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static StandIn open_devices[OPEN_MOST];
 static size_t calls_of[GPUS_MOST]; /* all devices on a GPU share it, and its faults */
 static bool lost[GPUS_MOST];
-static size_t n_open;
+static size_t n_open, n_steps;
 static int working; /* GPUs that have had work, or could not be opened */
 
 static int number_of(const char *variable, int otherwise)
@@ -86,9 +88,28 @@ static void meet(int wanted)
     }
 }
 
+/* First in every call that can fail. */
+static ImgstatResult step(const Device *device, ImgstatError *err)
+{
+    const char *const text = getenv("IMGSTAT_STAND_IN_STEP");
+    char what[8], more = '\0';
+    size_t at = 0;
+    pthread_mutex_lock(&lock);
+    const size_t n = ++n_steps;
+    const int gpu = find(device)->gpu;
+    pthread_mutex_unlock(&lock);
+    if (!text || sscanf(text, "%7s %zu%c", what, &at, &more) < 2 || n < at ||
+        (n > at && more != '+'))
+        return IMGSTAT_OK;
+    if (strcmp(what, "lost") == 0)
+        return fail(gpu, err);
+    return error_set(err, IMGSTAT_ERR_MEMORY, "cuda:%d: out of device memory", gpu);
+}
+
 /* First in every call that works. */
 static ImgstatResult work(const Device *device, ImgstatError *err)
 {
+    IMGSTAT_TRY(step(device, err));
     pthread_mutex_lock(&lock);
     StandIn *const own = find(device);
     const int gpu = own->gpu;
@@ -137,6 +158,17 @@ static ImgstatResult open_gpu(int index, unsigned threads, Device **out, Imgstat
     return IMGSTAT_OK;
 }
 
+static void write_steps(void)
+{
+    const char *const path = getenv("IMGSTAT_STAND_IN_STEPS");
+    FILE *const file = path ? fopen(path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%zu\n", n_steps);
+        fclose(file);
+    }
+    n_steps = 0;
+}
+
 static void close_gpu(Device *device)
 {
     const char *const path = getenv("IMGSTAT_STAND_IN_LOG");
@@ -149,6 +181,7 @@ static void close_gpu(Device *device)
     }
     *own = (StandIn){0};
     if (--n_open == 0) {
+        write_steps();
         memset(calls_of, 0, sizeof calls_of);
         memset(lost, 0, sizeof lost);
         working = 0;
@@ -165,6 +198,50 @@ static void describe(const Device *device, ImgstatDeviceInfo *out)
     snprintf(out->name, sizeof out->name, "cuda:%u", (unsigned char)find(device)->gpu);
     pthread_mutex_unlock(&lock);
 }
+
+/* ---- Memory ---- */
+
+static ImgstatResult alloc(Device *device, size_t bytes, DevMem *out, ImgstatError *err)
+{
+    *out = (DevMem){0};
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.alloc(device, bytes, out, err);
+}
+
+static ImgstatResult host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
+{
+    *out = NULL;
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.host_alloc(device, bytes, out, err);
+}
+
+static ImgstatResult upload(Device *device, DevMem to, size_t offset, const void *from,
+                            size_t bytes, ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.upload(device, to, offset, from, bytes, err);
+}
+
+static ImgstatResult download(Device *device, void *to, DevMem from, size_t offset, size_t bytes,
+                              ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.download(device, to, from, offset, bytes, err);
+}
+
+static ImgstatResult wait_all(Device *device, ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.wait(device, err);
+}
+
+static ImgstatResult wait_async(Device *device, void *stream, ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.wait_async(device, stream, err);
+}
+
+/* ---- Pixels ---- */
 
 /* An image in the memory of a stand-in, which is the processor's. */
 static ImagePro on_host(const ImagePro *image)
@@ -202,6 +279,14 @@ static ImgstatResult further_read(Device *device, const PixelSource *source, Pix
     return IMGSTAT_OK;
 }
 
+static ImgstatResult sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                                ImgstatError *err)
+{
+    *sorts = false;
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.sort_begin(device, sample, n, sorts, err);
+}
+
 static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                            int16_t alpha, ImagePro *to, ImgstatError *err)
 {
@@ -219,6 +304,12 @@ static ImgstatResult clahe_read(Device *device, ClahePage *page, const ImagePro 
     return cpu_device_ops.clahe_read(device, page, &image, err);
 }
 
+static ImgstatResult clahe_finish(Device *device, ClahePage *page, ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.clahe_finish(device, page, err);
+}
+
 static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err)
 {
@@ -228,23 +319,38 @@ static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const Im
     return cpu_device_ops.clahe_apply(device, page, &image, &mapped, err);
 }
 
-static ImgstatResult measure_async(Device *device, void *stream, const ImagePro *image,
-                                   const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+static ImgstatResult measure_async(Device *device, void *stream, const ImagePro *first,
+                                   const DeviceSeries *series, const DeviceRecord *record,
+                                   DevMem scratch, ImgstatError *err)
 {
     IMGSTAT_TRY(work(device, err));
-    const ImagePro host = on_host(image);
-    return cpu_device_ops.measure_async(device, stream, &host, record, scratch, err);
+    const ImagePro host = on_host(first);
+    return cpu_device_ops.measure_async(device, stream, &host, series, record, scratch, err);
 }
 
 static ImgstatResult transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                     ImagePro *to, ImgstatError *err)
+                                     ImagePro *to, const DeviceSeries *series, ImgstatError *err)
 {
     const ImagePro image = on_host(from);
     ImagePro mapped = on_host(to);
-    return cpu_device_ops.transform_async(transform, stream, &image, &mapped, err);
+    return cpu_device_ops.transform_async(transform, stream, &image, &mapped, series, err);
 }
 
-/* ---- Decoding ---- */
+/* ---- Files ---- */
+
+static ImgstatResult encode_async(Device *device, void *stream, const struct DeviceEncode *call,
+                                  ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.encode_async(device, stream, call, err);
+}
+
+static ImgstatResult copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,
+                                DevMem there, ImgstatError *err)
+{
+    IMGSTAT_TRY(step(device, err));
+    return cpu_device_ops.copy_async(device, stream, copies, n, there, err);
+}
 
 static int paeth(int a, int b, int c)
 {
@@ -351,14 +457,24 @@ static void fill_table(void)
     ops.open = open_gpu;
     ops.close = close_gpu;
     ops.describe = describe;
+    ops.alloc = alloc;
+    ops.host_alloc = host_alloc;
+    ops.upload = upload;
+    ops.download = download;
+    ops.wait = wait_all;
     ops.measure = measure;
     ops.read = further_read;
+    ops.sort_begin = sort_begin;
     ops.apply = apply;
     ops.clahe_read = clahe_read;
+    ops.clahe_finish = clahe_finish;
     ops.clahe_apply = clahe_apply;
     ops.measure_async = measure_async;
     ops.transform_async = transform_async;
+    ops.wait_async = wait_async;
     ops.decode_async = decode_async;
+    ops.encode_async = encode_async;
+    ops.copy_async = copy_async;
 }
 
 const DeviceModule *imgstat_device_module(void)

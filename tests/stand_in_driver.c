@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stand_in_driver.c: a CUDA driver without a GPU, for the arrays of the Python package and their
  * tests: its memory is the processor's, as that of stand_in.c is, and all work is done on return.
- * Only what they call is here; it is found as libcuda.so.1. Streams and events are no objects. */
+ * Only what they call is here; it is found as libcuda.so.1. Streams and events are no objects. To
+ * libimgstat-cuda.so it is a driver that is too old. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,13 @@ DRIVER int cuInit(unsigned flags);
 DRIVER int cuInit(unsigned flags)
 {
     return (int)flags;
+}
+
+DRIVER int cuDriverGetVersion(int *version);
+DRIVER int cuDriverGetVersion(int *version)
+{
+    *version = 11040;
+    return SUCCESS;
 }
 
 DRIVER int cuDeviceGet(int *device, int index);

@@ -136,7 +136,7 @@ DEVICE uint32_t wait_for(const uint32_t *told, uint32_t chunk)
 template <int PIXEL>
 DEVICE bool unfilter_band(const DeflatedRows &image, const Rows &rows, uint32_t band)
 {
-    enum { WORDS = PIXEL % 3 ? 8 : 12, BYTES = 4 * WORDS };
+    enum { WORDS = PIXEL % 3 ? 2 : 3, BYTES = 4 * WORDS };
     static_assert(BYTES % PIXEL == 0, "whole pixels");
     const unsigned lane = threadIdx.x % LANES;
     const uint32_t chunks = (rows.bytes + BYTES - 1) / BYTES, y = band * LANES + lane;

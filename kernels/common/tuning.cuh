@@ -60,6 +60,8 @@ enum { HISTOGRAM16_POLLS = 40 };
 /* Samples of a block up to which adding to the bins is quicker than packing. */
 enum { HISTOGRAM16_PACK_SAMPLES = 8192 };
 
+/* Four channels, each in as many shares of its values as a table of 99 KiB makes necessary. */
+enum { MEASURE_PARTS = 4 * 3 };
 /* Queues of the last warp tiles, and the words between two: one counter answers too slowly. */
 enum { TAIL_QUEUES = 32, TAIL_STRIDE = 32 };
 /* Locks of records, chosen by address. */

@@ -45,7 +45,7 @@ struct Queue {
 
 struct QueueMemory {
     Queue queue;
-    unsigned channel_next[4]; /* of blocks that count a channel each: a queue a channel */
+    unsigned part_next[MEASURE_PARTS]; /* of blocks that count a part of the samples each */
     /* Two images may share a record; a block that merges into it holds the lock of its address. */
     unsigned lock[RECORD_LOCKS];
     /* Where warps fetch the last tiles of an image that has a launch to itself. */
@@ -62,6 +62,7 @@ struct Work {
     uint32_t n_images;
     uint32_t channel0; /* the first channel that this launch measures */
     uint32_t group;    /* channels that it measures, of samples of 16 bits and more */
+    uint32_t shares;   /* into which the values of a channel are divided (histogram16) */
     uint32_t words;    /* of the table in shared memory, where its size varies */
     bool distinct;     /* no two images share a record */
     bool alone;        /* the only image is not cut into items (measure_narrow8) */
@@ -274,8 +275,8 @@ DEVICE bool queue_release(const Work &work)
     if (atomicAdd(&memory->queue.finished, 1u) != gridDim.x - 1)
         return false;
     memory->queue.next = memory->queue.finished = 0;
-    for (unsigned c = 0; c < 4; c++)
-        memory->channel_next[c] = 0;
+    for (unsigned i = 0; i < MEASURE_PARTS; i++)
+        memory->part_next[i] = 0;
     for (unsigned i = 0; i < TAIL_QUEUES; i++)
         memory->tail[i * TAIL_STRIDE] = 0;
     return true;

@@ -34,20 +34,29 @@ ImgstatResult cuda_find_context(CudaDevice *device, ImgstatError *err)
     CUdevice number;
     IMGSTAT_TRY(find_entry(device, "cuDeviceGet", &get, err));
     IMGSTAT_TRY(find_entry(device, "cuDevicePrimaryCtxRetain", &retain, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxGetId", &device->driver.id, err));
     IMGSTAT_TRY(find_entry(device, "cuCtxGetCurrent", &device->driver.current, err));
     IMGSTAT_TRY(find_entry(device, "cuCtxPushCurrent", &device->driver.push, err));
     IMGSTAT_TRY(find_entry(device, "cuCtxPopCurrent", &device->driver.pop, err));
     IMGSTAT_TRY(driver_result(device, get(&number, device->index), "cuDeviceGet", err));
-    return driver_result(device, retain(&device->context, number), "cuDevicePrimaryCtxRetain", err);
+    IMGSTAT_TRY(
+        driver_result(device, retain(&device->context, number), "cuDevicePrimaryCtxRetain", err));
+    return driver_result(device, device->driver.id(device->context, &device->context_id),
+                         "cuCtxGetId", err);
 }
 
 CudaStay::CudaStay(const CudaDevice *on)
     : device(on), result(CUDA_ERROR_INVALID_CONTEXT), pushed(false)
 {
     CUcontext now = NULL;
+    unsigned long long id = 0;
     if (!device->context) /* it could not be opened */
         return;
-    result = device->driver.current(&now);
+    result = device->driver.id(device->context, &id);
+    if (result == CUDA_SUCCESS && id != device->context_id)
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (result == CUDA_SUCCESS)
+        result = device->driver.current(&now);
     if (result != CUDA_SUCCESS || now == device->context)
         return;
     result = device->driver.push(device->context);
@@ -67,5 +76,5 @@ ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError 
     if (broken != IMGSTAT_OK)
         return error_set(err, (ImgstatResult)broken, "cuda:%d: unusable after an earlier failure",
                          device->index);
-    return driver_result(device, stay.result, "cuCtxPushCurrent", err);
+    return driver_result(device, stay.result, "entering its context", err);
 }

@@ -11,6 +11,7 @@ extern "C" {
 IMGSTAT_API const DeviceModule *imgstat_device_module(void);
 }
 
+#include <algorithm>
 #include <initializer_list>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,46 +53,6 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
         __atomic_store_n(&device->broken, (int)IMGSTAT_ERR_DEVICE, __ATOMIC_RELAXED);
     return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
                      cudaGetErrorString(status));
-}
-
-/* ---- Kernels --------------------------------------------------------------------------------- */
-
-/* The kernel's entry, or the place of the next; NULL: it is not there, and there is no room. */
-static CudaKernel *find_kernel(CudaDevice *device, const void *kernel)
-{
-    for (unsigned i = 0; i < device->n_kernels; i++)
-        if (device->kernels[i].kernel == kernel)
-            return &device->kernels[i];
-    return device->n_kernels < KNOWN_KERNELS ? &device->kernels[device->n_kernels] : NULL;
-}
-
-ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
-                           CudaKernel *out, ImgstatError *err)
-{
-    CudaKernel *const known = find_kernel(device, kernel);
-    CudaKernel k = {};
-    if (known && known->kernel) {
-        k = *known;
-    } else {
-        cudaFuncAttributes attributes;
-        CUDA_TRY(device, err, cudaFuncGetAttributes(&attributes, kernel));
-        k.kernel = kernel;
-        k.static_shared = (int)attributes.sharedSizeBytes;
-        k.early = device->properties.major >= 9 && attributes.ptxVersion >= 90;
-        device->n_kernels += known != NULL;
-    }
-    if (!k.large && k.static_shared + shared_bytes > SHARED_SMALL) {
-        /* All there is, not what this launch takes: other devices of the process may be at work
-         * with the same kernel. */
-        CUDA_TRY(device, err,
-                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      device->max_shared - k.static_shared));
-        k.large = true;
-    }
-    if (known)
-        *known = k;
-    *out = k;
-    return IMGSTAT_OK;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -140,17 +101,23 @@ ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t b
     return grow(device, buffer, bytes, true, err);
 }
 
-void cuda_free(CudaBuffer *buffer, bool pinned)
+void cuda_free(const CudaDevice *device, CudaBuffer *buffer, bool pinned)
 {
-    if (buffer->memory)
+    if (buffer->memory && !device->gone)
         cuda_released(pinned ? cudaFreeHost(buffer->memory) : cudaFree(buffer->memory));
     *buffer = CudaBuffer{NULL, 0};
 }
 
-void cuda_free_event(cudaEvent_t event)
+void cuda_free_event(const CudaDevice *device, cudaEvent_t event)
 {
-    if (event)
+    if (event && !device->gone)
         cuda_released(cudaEventDestroy(event));
+}
+
+void cuda_free_stream(const CudaDevice *device, cudaStream_t stream)
+{
+    if (stream && !device->gone)
+        cuda_released(cudaStreamDestroy(stream));
 }
 
 static ImgstatResult device_alloc(Device *base, size_t bytes, DevMem *out, ImgstatError *err)
@@ -343,39 +310,39 @@ static void device_use_threads(Device *base, unsigned threads)
 static void close_resources(CudaDevice *device)
 {
     const CudaStay stay(device);
-    if (stay.result == CUDA_SUCCESS && device->stream) {
+    device->gone = stay.result != CUDA_SUCCESS;
+    if (!device->gone && device->stream) {
         (void)cudaStreamSynchronize(device->copies);
         (void)cudaStreamSynchronize(device->stream);
     }
     for (StageSlot &slot : device->stage) {
-        cuda_free(&slot.pinned, true);
-        cuda_free(&slot.pixels, false);
-        cuda_free_event(slot.filled);
-        cuda_free_event(slot.used);
+        cuda_free(device, &slot.pinned, true);
+        cuda_free(device, &slot.pixels, false);
+        cuda_free_event(device, slot.filled);
+        cuda_free_event(device, slot.used);
     }
     for (DescSlot &slot : device->desc) {
-        cuda_free(&slot.pinned, true);
-        cuda_free(&slot.device, false);
-        cuda_free_event(slot.copied);
-        cuda_free_event(slot.used);
+        cuda_free(device, &slot.pinned, true);
+        cuda_free(device, &slot.device, false);
+        cuda_free_event(device, slot.copied);
+        cuda_free_event(device, slot.used);
     }
     cuda_apply_close(device);
-    cuda_free(&device->state, false);
-    cuda_free(&device->scratch, false);
-    cuda_free(&device->sort, false);
+    cuda_free(device, &device->state, false);
+    cuda_free(device, &device->scratch, false);
+    cuda_free(device, &device->sort, false);
     free(device->sorting);
-    cuda_free(&device->aligned, false);
-    cuda_free(&device->luma, false);
-    cuda_free(&device->host, true);
+    cuda_free(device, &device->aligned, false);
+    cuda_free(device, &device->luma, false);
+    cuda_free(device, &device->host, true);
     for (LentBuffer &b : device->lent)
-        cuda_free(&b.pinned, true);
-    if (device->queue)
+        cuda_free(device, &b.pinned, true);
+    if (device->queue && !device->gone)
         cuda_released(cudaFree(device->queue));
-    if (device->copies)
-        cuda_released(cudaStreamDestroy(device->copies));
-    if (device->stream)
-        cuda_released(cudaStreamDestroy(device->stream));
-    (void)cudaGetLastError();
+    cuda_free_stream(device, device->copies);
+    cuda_free_stream(device, device->stream);
+    if (!device->gone)
+        (void)cudaGetLastError();
 }
 
 static void device_close(Device *base)
@@ -389,15 +356,29 @@ static void device_close(Device *base)
     free(device);
 }
 
+/* Describes the GPU. Tests give it less shared memory by IMGSTAT_CUDA_SHARED_KIB, of a block: then
+ * launches are those of a smaller GPU, and one that asks for more fails. */
+static ImgstatResult describe_gpu(CudaDevice *device, ImgstatError *err)
+{
+    const char *const limit = getenv("IMGSTAT_CUDA_SHARED_KIB");
+    cudaDeviceProp *const properties = &device->properties;
+    CUDA_TRY(device, err, cudaGetDeviceProperties(properties, device->index));
+    int shared = (int)properties->sharedMemPerBlockOptin;
+    if (limit) {
+        const int least = TUNING_89.shared_kib << 10, wanted = atoi(limit) << 10;
+        shared = std::min(shared, std::max(wanted, least));
+        properties->sharedMemPerMultiprocessor = (size_t)shared + SHARED_RESERVED;
+    }
+    device->max_shared = shared;
+    device->tuning = tuning_of(shared);
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
 {
     IMGSTAT_TRY(cuda_find_context(device, err));
     CUDA_ENTER(device, err);
-    CUDA_TRY(device, err, cudaGetDeviceProperties(&device->properties, device->index));
-    CUDA_TRY(device, err,
-             cudaDeviceGetAttribute(&device->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    device->index));
-    device->tuning = tuning_of(device->max_shared);
+    IMGSTAT_TRY(describe_gpu(device, err));
     int least, greatest; /* what takes microseconds goes before streams that are decoded for long */
     CUDA_TRY(device, err, cudaDeviceGetStreamPriorityRange(&least, &greatest));
     for (cudaStream_t *stream : {&device->stream, &device->copies})

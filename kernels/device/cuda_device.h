@@ -47,6 +47,7 @@ typedef struct DescSlot {
 
 /* What calls need of the driver's own interface, which is not linked: there may be no driver. */
 typedef struct CudaDriver {
+    decltype(&cuCtxGetId) id;
     decltype(&cuCtxGetCurrent) current;
     decltype(&cuCtxPushCurrent) push;
     decltype(&cuCtxPopCurrent) pop;
@@ -59,7 +60,8 @@ typedef struct CudaKernel {
     bool early; /* built for devices that launch early: it waits for the launch before */
     bool large; /* may have more than SHARED_SMALL bytes of shared memory */
 } CudaKernel;
-enum { KNOWN_KERNELS = 256, SHARED_SMALL = 48 << 10 };
+/* SHARED_RESERVED: the driver's own of each block. */
+enum { KNOWN_KERNELS = 256, SHARED_SMALL = 48 << 10, SHARED_RESERVED = 1 << 10 };
 
 /* Whether a launch that only measures may begin while the launch before it on the device's stream
  * ends: it may if that one only measured as well, since then nothing changes the pixels that it
@@ -93,6 +95,8 @@ typedef struct CudaDevice {
     int index;
     CudaDriver driver;
     CUcontext context; /* the runtime's own; kept, as by the runtime, until the process ends */
+    unsigned long long context_id; /* another one: the program has destroyed the context */
+    bool gone;                     /* the context has been destroyed, with all that was in it */
     cudaDeviceProp properties;
     int max_shared;       /* bytes a block can have after opting in */
     const Tuning *tuning; /* of its family */
@@ -168,9 +172,11 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
-/* Free what a buffer holds; the buffer is empty afterwards. An event may be NULL. */
-void cuda_free(CudaBuffer *buffer, bool pinned);
-void cuda_free_event(cudaEvent_t event);
+/* Free what a buffer holds, an event or a stream, unless they have gone with the device's context.
+ * The buffer is empty afterwards; events and streams may be NULL. */
+void cuda_free(const CudaDevice *device, CudaBuffer *buffer, bool pinned);
+void cuda_free_event(const CudaDevice *device, cudaEvent_t event);
+void cuda_free_stream(const CudaDevice *device, cudaStream_t stream);
 
 /* The calling thread's current context is the device's while this lives, and then what it was: a
  * thread may be a new one, or its program work with another GPU. */
@@ -313,10 +319,11 @@ ImgstatResult cuda_sort_begin(Device *device, ImgstatSample sample, uint64_t n, 
                               ImgstatError *err);
 ImgstatResult cuda_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
                             ImgstatError *err);
-size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
-ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
-                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-/* cuda_measure_async but that it adds to the record; within a call that has entered. */
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels, size_t n);
+ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *first,
+                                 const DeviceSeries *series, const DeviceRecord *record,
+                                 DevMem scratch, ImgstatError *err);
+/* cuda_measure_async of an image but that it adds to the record; within a call that has entered. */
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
 ImgstatResult cuda_wait_async(Device *device, void *stream, ImgstatError *err);

@@ -294,10 +294,28 @@ ImgstatResult cuda_measure(Device *base, const PixelSource *source, PixelView vi
 
 /* ---- On the caller's stream ------------------------------------------------------------------ */
 
-size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
+/* What measuring n images works with, one behind the other. */
+struct AsyncScratch {
+    QueueMemory *queue;
+    void *state;
+    WorkPlace *places;
+};
+
+/* Returns its bytes; fills *out, which may be NULL, with places from `address` on. */
+static size_t lay_out_scratch(const Kind &kind, size_t n, uint64_t address, AsyncScratch *out)
 {
-    const Kind kind = {sample, channels, false, false};
-    return sizeof(QueueMemory) + state_bytes(kind, 1);
+    const size_t state_at = sizeof(QueueMemory);
+    const size_t places_at = state_at + cuda_padded(state_bytes(kind, n));
+    if (out)
+        *out =
+            AsyncScratch{(QueueMemory *)(uintptr_t)address, (void *)(uintptr_t)(address + state_at),
+                         (WorkPlace *)(uintptr_t)(address + places_at)};
+    return places_at + (n > 1 ? n * sizeof(WorkPlace) : 0);
+}
+
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels, size_t n)
+{
+    return lay_out_scratch(Kind{sample, channels, false, false}, n, 0, NULL);
 }
 
 static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
@@ -310,21 +328,51 @@ static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image
     return IMGSTAT_OK;
 }
 
+/* Where an image with this scratch memory is measured. n: of the images that it is for. */
+static LaunchPlace async_place(cudaStream_t stream, const Kind &kind, size_t n, DevMem scratch,
+                               WorkPlace **places)
+{
+    AsyncScratch parts;
+    (void)lay_out_scratch(kind, n, scratch.address, &parts);
+    *places = parts.places;
+    return LaunchPlace{stream, parts.queue, parts.state};
+}
+
 /* Adds an image, which has been checked, to a record. */
 static ImgstatResult add_async(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                const DeviceRecord *record, DevMem scratch, ImgstatError *err)
 {
     WorkImage work;
+    WorkPlace *unused;
     Batch batch = {};
-    batch.place.stream = stream;
-    batch.place.queue = (QueueMemory *)(uintptr_t)scratch.address;
-    batch.place.state = batch.place.queue + 1;
     batch.kind = kind_of(image, record);
+    batch.place = async_place(stream, batch.kind, 1, scratch, &unused);
     batch.images = &work;
     batch.most = 1;
     if (image->width > 0 && image->height > 0)
         IMGSTAT_TRY(add_image(device, &batch, image, record, err));
     return launch_batch(device, &batch, err);
+}
+
+/* Adds all images of a series to their records in one launch, or *done is false. */
+static ImgstatResult add_series(CudaDevice *device, cudaStream_t stream, const ImagePro *first,
+                                const DeviceSeries *series, const DeviceRecord *record,
+                                DevMem scratch, bool *done, ImgstatError *err)
+{
+    const Kind kind = kind_of(first, record);
+    bool tile_bytes;
+    const uint64_t tile = tile_size(kind, &tile_bytes);
+    WorkImage work;
+    WorkPlace *places;
+    *done = series->n > 1 && series->n <= INT32_MAX && sample_bits(first->sample) == 8 &&
+            series->step % 16 == 0 && first->width > 0 && first->height > 0;
+    if (!*done)
+        return IMGSTAT_OK;
+    const LaunchPlace place = async_place(stream, kind, series->n, scratch, &places);
+    work_describe(&work, first, tile, tile_bytes, false);
+    work.tally = record_tally(record);
+    work.bins = record_bins(record);
+    return launch_series(device, place, kind, &work, series, record->mem.bytes, places, done, err);
 }
 
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
@@ -334,16 +382,25 @@ ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const I
     return add_async(device, stream, image, record, scratch, err);
 }
 
-ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,
-                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *first,
+                                 const DeviceSeries *series, const DeviceRecord *record,
+                                 DevMem scratch, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
+    const cudaStream_t on = (cudaStream_t)stream;
+    DeviceRecord to = *record;
+    bool done;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(check_async(device, image, err));
+    IMGSTAT_TRY(check_async(device, first, err));
     CUDA_TRY(device, err,
-             cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
-                             (cudaStream_t)stream));
-    return add_async(device, (cudaStream_t)stream, image, record, scratch, err);
+             cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0,
+                             series->n * record->mem.bytes, on));
+    IMGSTAT_TRY(add_series(device, on, first, series, record, scratch, &done, err));
+    for (size_t i = 0; i < series->n && !done; i++, to.mem.address += to.mem.bytes) {
+        const ImagePro image = image_of_series(first, i, series->step);
+        IMGSTAT_TRY(add_async(device, on, &image, &to, scratch, err));
+    }
+    return IMGSTAT_OK;
 }
 
 /* Waits actively for a moment, as results of small images are near, then asleep: other threads
@@ -366,7 +423,7 @@ ImgstatResult cuda_wait_async(Device *base, void *stream, ImgstatError *err)
     status = cudaEventRecord(done, on);
     if (status == cudaSuccess)
         status = cudaEventSynchronize(done);
-    cuda_free_event(done);
+    cuda_free_event(device, done);
     CUDA_TRY(device, err, status);
     return IMGSTAT_OK;
 }

@@ -273,23 +273,34 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
     return IMGSTAT_OK;
 }
 
+/* Describes a launch of images that are like a model, if they are an item each. */
+static bool describe_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
+                           const WorkImage *model, size_t n, bool distinct, Launch *launch)
+{
+    const uint64_t average = model->rows * model->row_pixels * kind.channels;
+    const uint32_t per_item = item_tiles(device, kind, n * model->tiles, n, average);
+    if (per_item < model->tiles)
+        return false;
+    *launch = Launch{};
+    launch->device = device;
+    launch->stream = place.stream;
+    launch->work.only = *model;
+    cut_items(&launch->work.only, kind, per_item, false);
+    launch->work.n_items = launch->work.n_images = (uint32_t)n;
+    launch->work.distinct = distinct;
+    launch->work.shared = place.queue;
+    launch->work.state = place.state;
+    return true;
+}
+
 ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                            const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,
                            bool *done, ImgstatError *err)
 {
-    Launch launch = {};
-    const uint64_t average = model->rows * model->row_pixels * kind.channels;
-    const uint32_t per_item = item_tiles(device, kind, n * model->tiles, n, average);
-    *done = per_item >= model->tiles;
+    Launch launch;
+    *done = describe_alike(device, place, kind, model, n, distinct, &launch);
     if (!*done)
         return IMGSTAT_OK;
-    launch.device = device;
-    launch.stream = place.stream;
-    launch.work.only = *model;
-    cut_items(&launch.work.only, kind, per_item, false);
-    launch.work.n_items = launch.work.n_images = (uint32_t)n;
-    launch.work.distinct = distinct;
-    launch.work.shared = place.queue;
     IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(kind, n), true, err));
     launch.work.state = device->state.memory;
     DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
@@ -302,4 +313,44 @@ ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const K
     CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
     slot->busy = true;
     return IMGSTAT_OK;
+}
+
+/*
+ * place_images: says where the images of a series and their records lie.
+ *
+ *   Idea      An image a thread.
+ *   Memory    writes n places.
+ *   Launch    <<<(n + PLACE_THREADS - 1) / PLACE_THREADS, PLACE_THREADS>>>.
+ *   Result    places[i] is that of the model, i steps on.
+ */
+enum { PLACE_THREADS = 256 };
+static __global__ void __launch_bounds__(PLACE_THREADS)
+    place_images(WorkPlace model, int64_t step, uint64_t record_bytes, uint32_t n,
+                 WorkPlace *places)
+{
+    const uint32_t i = blockIdx.x * PLACE_THREADS + threadIdx.x;
+    if (i >= n)
+        return;
+    WorkPlace place = model;
+    place.pixels += (int64_t)i * step;
+    place.tally = (Tally *)((char *)place.tally + i * record_bytes);
+    place.bins = (uint64_t *)((char *)place.bins + i * record_bytes);
+    places[i] = place;
+}
+
+ImgstatResult launch_series(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
+                            const WorkImage *first, const DeviceSeries *series, size_t record_bytes,
+                            WorkPlace *places, bool *done, ImgstatError *err)
+{
+    const unsigned blocks = (unsigned)((series->n + PLACE_THREADS - 1) / PLACE_THREADS);
+    const WorkPlace model = {first->pixels, first->first_at, first->tally, first->bins};
+    Launch launch;
+    *done = describe_alike(device, place, kind, first, series->n, true, &launch);
+    if (!*done)
+        return IMGSTAT_OK;
+    launch.work.places = places;
+    place_images<<<blocks, PLACE_THREADS, 0, place.stream>>>(model, series->step, record_bytes,
+                                                             (uint32_t)series->n, places);
+    IMGSTAT_TRY(cuda_launched(device, place.stream, "place_images", err));
+    return run_kernels(&launch, kind, err);
 }

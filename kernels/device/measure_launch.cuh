@@ -48,4 +48,10 @@ ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const K
                            const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,
                            bool *done, ImgstatError *err);
 
+/* The same of a series, with room for n places in the device's memory; the records follow each
+ * other, record_bytes each. */
+ImgstatResult launch_series(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
+                            const WorkImage *first, const DeviceSeries *series, size_t record_bytes,
+                            WorkPlace *places, bool *done, ImgstatError *err);
+
 #endif

@@ -3,8 +3,6 @@
  * pixels to pixels in one launch that reads what they hold once. */
 #include "equalize/bytes_fused_pixels.cuh"
 
-/* Shared memory beside table and pixels. */
-enum { OTHER_BYTES = 2048 };
 /* Ranks of fewer than 2^27 samples fit 64 bits (small_rank). */
 enum { SMALL_VECTORS = (1 << 27) / 16 };
 
@@ -94,7 +92,6 @@ template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
-    enum { SHARES = RESIDENCY != IN_REGISTERS, AHEAD = Prefetch<KEPT, RESIDENCY>::VECTORS };
     extern __shared__ __align__(128) uint4 memory[];
     __shared__ Cdf cdf;
     __shared__ __align__(4) unsigned char entry[BINS];
@@ -104,11 +101,9 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     uint32_t *const table = (uint32_t *)memory;
     uint4 *const kept = memory + BINS * WIDE_ROW / 16 + threadIdx.x;
     const Item p = item_of(s, blockIdx.x);
-    const unsigned char *const tail = (const unsigned char *)(p.from + p.vectors);
-    uint32_t last = 0;
     uint4 v[KEPT];
     Begun begun = {};
-    if (SHARES && threadIdx.x == 0)
+    if (RESIDENCY != IN_REGISTERS && threadIdx.x == 0)
         prepare_copies(s, arrived);
     empty_columns<THREADS, WIDE_ROW>(memory);
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
@@ -119,23 +114,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     after_launches_before();
     if (threadIdx.x == 0)
         begun = request_item(state);
-#pragma unroll
-    for (unsigned k = 0; k < AHEAD; k++)
-        v[k] = load_first<THREADS, KEPT, RESIDENCY>(s, p, k);
-    __syncwarp(); /* else the later loads are moved behind counts of the first vector */
-    if (threadIdx.x < p.tail)
-        last = tail[threadIdx.x];
-    if (SHARES && threadIdx.x == 0)
-        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
-    if (RESIDENCY == TWICE) {
-        count_rounds<THREADS, KEPT>(s, p, table, v);
-        count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
-    }
-    count_kept<THREADS, KEPT, SURE, AHEAD>(p, table, v);
-    if (SHARES && RESIDENCY != TWICE)
-        count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
-    if (threadIdx.x < p.tail)
-        count_one(table, last);
+    const uint32_t last = count_item<THREADS, KEPT, SURE, RESIDENCY>(s, p, table, v, kept, arrived);
     if (threadIdx.x == 0)
         resolve_own_item(state, begun, &parity, &own);
     __syncthreads(); /* the counts are whole */
@@ -156,40 +135,8 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         help<THREADS>(s, state, parity, m.from_flip, left, memory, &helped);
     }
     const uint32_t sum = gather_counts<THREADS>(state, parity, all, m.nodata, &cdf);
-    const Ramp ramp = find_ramp(m, cdf, sum);
-    if (threadIdx.x < BINS)
-        entry[threadIdx.x ^ m.from_flip] = (unsigned char)ramp_entry(m, ramp, sum, threadIdx.x);
-    __syncthreads(); /* the entries are whole */
-    if (threadIdx.x < BINS)
-        fill_columns(memory, (const uint32_t *)entry);
-    __syncthreads(); /* the table is whole */
-#pragma unroll
-    for (unsigned k = 0; k < KEPT; k++) {
-        const uint32_t i = threadIdx.x + k * THREADS;
-        if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
-        if (RESIDENCY == TWICE && k < ROUND_VECTORS)
-            v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
-    }
-#pragma unroll 1
-    for (uint32_t round = 1; RESIDENCY == TWICE && round <= s.rounds; round++) {
-#pragma unroll
-        for (unsigned k = 0; k < ROUND_VECTORS; k++) {
-            const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
-            if (i < p.vectors)
-                store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
-            if (round < s.rounds)
-                v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
-        }
-    }
-#pragma unroll 2
-    for (uint32_t k = 0; SHARES && k < s.shared; k++) {
-        const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
-        if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector(table, kept[k * THREADS]));
-    }
-    if (threadIdx.x < p.tail)
-        ((unsigned char *)(p.to + p.vectors))[threadIdx.x] = entry[last];
+    make_table(m, cdf, sum, entry, memory);
+    map_item<THREADS, KEPT, RESIDENCY>(s, p, table, entry, v, kept, last);
     if (helped.any)
         map_helped<THREADS>(s, table, entry, helped);
 }
@@ -207,13 +154,6 @@ static uint32_t vectors_per_item(uint32_t vectors, uint32_t blocks)
 {
     enum { LINE = 128 / 16 };
     return (vectors + blocks * LINE - 1) / (blocks * LINE) * LINE;
-}
-
-/* Vectors that a thread of a full block can keep in shared memory, beside the table. */
-static uint32_t shared_room(const CudaDevice *device)
-{
-    const int room = (device->max_shared - BINS * WIDE_ROW - OTHER_BYTES) / (16 * MANY_THREADS);
-    return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
 }
 
 bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPixels *p)
@@ -253,11 +193,7 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.item = vectors_per_item(s.vectors, blocks);
-    const uint32_t each = (s.item + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
-    const uint32_t room = shared_room(device);
-    s.shared = more < room ? more : room;
-    s.rounds = (more - s.shared + ROUND_VECTORS - 1) / ROUND_VECTORS;
-    size_t bytes = BINS * WIDE_ROW + (size_t)s.shared * 16 * THREADS;
+    size_t bytes = plan_vectors(device, &s, (s.item + THREADS - 1) / THREADS, KEPT, THREADS);
     /* Room for two blocks a multiprocessor, not for three: launches after the next one would be
      * spread unevenly over what the present one leaves. */
     if (THREADS == FEW_THREADS && bytes < (size_t)device->max_shared / 3)

@@ -142,6 +142,23 @@ struct Cdf {
     uint32_t first, n; /* of the lowest key that has any; of all keys */
 };
 
+/* All threads: leave out nodata, and say what is known of the counts. */
+template <unsigned THREADS>
+DEVICE uint32_t finish_cdf(uint32_t count, uint32_t sum, uint32_t nodata, Cdf *cdf)
+{
+    const uint32_t key = threadIdx.x;
+    if (nodata < BINS) {
+        count = key == nodata ? 0 : count;
+        sum = block_inclusive(count, cdf->of_warp);
+    }
+    if (count > 0 && sum == count)
+        cdf->first = count;
+    if (key == THREADS - 1)
+        cdf->n = sum;
+    __syncthreads(); /* both are known */
+    return sum;
+}
+
 /* All threads: wait until the sum of the counts shows that they are whole. Returns how many samples
  * are up to the key that is a thread's number. */
 template <unsigned THREADS>
@@ -154,16 +171,7 @@ DEVICE uint32_t gather_counts(SmallState *state, uint32_t parity, uint32_t all, 
         count = key < BINS ? load_count(count_of(state, parity, key)) : 0;
         sum = block_inclusive(count, cdf->of_warp);
     } while (__syncthreads_or(key == THREADS - 1 && sum < all));
-    if (nodata < BINS) {
-        count = key == nodata ? 0 : count;
-        sum = block_inclusive(count, cdf->of_warp);
-    }
-    if (count > 0 && sum == count)
-        cdf->first = count;
-    if (key == THREADS - 1)
-        cdf->n = sum;
-    __syncthreads(); /* both are known */
-    return sum;
+    return finish_cdf<THREADS>(count, sum, nodata, cdf);
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */

@@ -207,4 +207,104 @@ DEVICE void count_copies(const Small &s, const Item &p, uint32_t *table, uint4 *
     }
 }
 
+/* ---- A whole item ---------------------------------------------------------------------------- */
+
+/* Counts an item while it arrives, and keeps what there is room for. Returns the thread's sample of
+ * the tail. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY>
+DEVICE uint32_t count_item(const Small &s, const Item &p, uint32_t *table, uint4 v[KEPT],
+                           uint4 *kept, uint64_t *arrived)
+{
+    enum { SHARES = RESIDENCY != IN_REGISTERS, AHEAD = Prefetch<KEPT, RESIDENCY>::VECTORS };
+    uint32_t last = 0;
+#pragma unroll
+    for (unsigned k = 0; k < AHEAD; k++)
+        v[k] = load_first<THREADS, KEPT, RESIDENCY>(s, p, k);
+    __syncwarp(); /* else the later loads are moved behind counts of the first vector */
+    if (threadIdx.x < p.tail)
+        last = ((const unsigned char *)(p.from + p.vectors))[threadIdx.x];
+    if (SHARES && threadIdx.x == 0)
+        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
+    if (RESIDENCY == TWICE) {
+        count_rounds<THREADS, KEPT>(s, p, table, v);
+        count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
+    }
+    count_kept<THREADS, KEPT, SURE, AHEAD>(p, table, v);
+    if (SHARES && RESIDENCY != TWICE)
+        count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
+    if (threadIdx.x < p.tail)
+        count_one(table, last);
+    return last;
+}
+
+/* Maps it by a finished table. */
+template <unsigned THREADS, unsigned KEPT, Residency RESIDENCY>
+DEVICE void map_item(const Small &s, const Item &p, const uint32_t *table,
+                     const unsigned char *entry, uint4 v[KEPT], const uint4 *kept, uint32_t last)
+{
+#pragma unroll
+    for (unsigned k = 0; k < KEPT; k++) {
+        const uint32_t i = threadIdx.x + k * THREADS;
+        if (i < p.vectors)
+            store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
+        if (RESIDENCY == TWICE && k < ROUND_VECTORS)
+            v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
+    }
+#pragma unroll 1
+    for (uint32_t round = 1; RESIDENCY == TWICE && round <= s.rounds; round++) {
+#pragma unroll
+        for (unsigned k = 0; k < ROUND_VECTORS; k++) {
+            const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
+            if (i < p.vectors)
+                store_vector<THREADS>(p.to + i, map_vector(table, v[k]));
+            if (round < s.rounds)
+                v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
+        }
+    }
+#pragma unroll 2
+    for (uint32_t k = 0; RESIDENCY != IN_REGISTERS && k < s.shared; k++) {
+        const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
+        if (i < p.vectors)
+            store_vector<THREADS>(p.to + i, map_vector(table, kept[k * THREADS]));
+    }
+    if (threadIdx.x < p.tail)
+        ((unsigned char *)(p.to + p.vectors))[threadIdx.x] = entry[last];
+}
+
+/* All threads: a map of the counts, in a byte each and then in columns. */
+DEVICE void make_table(const SmallMap &m, const Cdf &cdf, uint32_t sum, unsigned char *entry,
+                       uint4 *memory)
+{
+    const Ramp ramp = find_ramp(m, cdf, sum);
+    if (threadIdx.x < BINS)
+        entry[threadIdx.x ^ m.from_flip] = (unsigned char)ramp_entry(m, ramp, sum, threadIdx.x);
+    __syncthreads(); /* the entries are whole */
+    if (threadIdx.x < BINS)
+        fill_columns(memory, (const uint32_t *)entry);
+    __syncthreads(); /* the table is whole */
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+/* Shared memory beside table and pixels. */
+enum { OTHER_BYTES = 2048 };
+
+/* Vectors that a thread of a full block can keep in shared memory, beside the table. */
+static inline uint32_t shared_room(const CudaDevice *device)
+{
+    const int room = (device->max_shared - BINS * WIDE_ROW - OTHER_BYTES) / (16 * MANY_THREADS);
+    return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
+}
+
+/* Says what threads keep of `each` vectors, of which `kept` lie in registers. Returns the shared
+ * memory of a block. */
+static inline size_t plan_vectors(const CudaDevice *device, Small *s, uint32_t each, uint32_t kept,
+                                  uint32_t threads)
+{
+    const uint32_t more = each > kept ? each - kept : 0, room = shared_room(device);
+    s->shared = more < room ? more : room;
+    s->rounds = (more - s->shared + ROUND_VECTORS - 1) / ROUND_VECTORS;
+    return BINS * WIDE_ROW + (size_t)s->shared * 16 * threads;
+}
+
 #endif

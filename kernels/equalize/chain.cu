@@ -100,7 +100,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     const size_t maps = like->n_maps + (size_t)KEPT_MAPS;
     const uint16_t measured = like->luma ? 1 : t->shape.channels;
     const size_t record = record_bytes(from, measured, 0),
-                 scratch = cuda_async_bytes(from, measured);
+                 scratch = cuda_async_bytes(from, measured, 1);
     const size_t plane = like->luma ? t->pixels * (sample_bits(from) / 8) : 0;
     size_t bytes = 0;
     const size_t scratch_at = place(&bytes, scratch), record_at = place(&bytes, record);
@@ -283,14 +283,9 @@ static ImgstatResult make_tables(DeviceTransform *t, cudaStream_t stream, const 
                : launch_finish_words(device, stream, f, err);
 }
 
-ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const ImagePro *from,
-                                   ImagePro *to, ImgstatError *err)
+static ImgstatResult transform_image(DeviceTransform *t, cudaStream_t order, const ImagePro *from,
+                                     const ImagePro *to, ImgstatError *err)
 {
-    cudaStream_t const order = (cudaStream_t)stream;
-    CUDA_ENTER(t->device, err);
-    IMGSTAT_TRY(check_images(t, from, to, err));
-    if (from->width == 0 || from->height == 0)
-        return IMGSTAT_OK;
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
     const auto fill = [&] {
         return launch_holes(t->device, order, &t->holes, from->sample, to->sample, &pixels, err);
@@ -308,4 +303,24 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     }
     IMGSTAT_TRY(launch_apply(t->device, order, &t->transfer, &pixels, err));
     return fill();
+}
+
+ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const ImagePro *from,
+                                   ImagePro *to, const DeviceSeries *series, ImgstatError *err)
+{
+    cudaStream_t const order = (cudaStream_t)stream;
+    CUDA_ENTER(t->device, err);
+    IMGSTAT_TRY(check_images(t, from, to, err));
+    if (from->width == 0 || from->height == 0)
+        return IMGSTAT_OK;
+    const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
+    if (!t->transfer.luma && !t->holes.fills &&
+        transform_is_many(t->device, &t->finish, &pixels, series))
+        return launch_transform_many(t->device, order, &t->small_map, &pixels, series, err);
+    for (size_t i = 0; i < series->n; i++) {
+        const ImagePro image = image_of_series(from, i, series->step);
+        const ImagePro mapped = image_of_series(to, i, series->to_step);
+        IMGSTAT_TRY(transform_image(t, order, &image, &mapped, err));
+    }
+    return IMGSTAT_OK;
 }

@@ -70,6 +70,14 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
                                      SmallState *state, const ApplyPixels *pixels,
                                      ImgstatError *err);
 
+/* The same of a series, a block an image (equalize/bytes_many.cu): of many images that are not too
+ * large for that. pixels: of the first. */
+bool transform_is_many(const CudaDevice *device, const Finish *finish, const ApplyPixels *pixels,
+                       const DeviceSeries *series);
+ImgstatResult launch_transform_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
+                                    const ApplyPixels *pixels, const DeviceSeries *series,
+                                    ImgstatError *err);
+
 /* 16-bit samples of one map that follow each other from a 16-byte boundary on are counted in tables
  * of WORD_TABLE bytes, if they are not too many (equalize/words.cu). */
 enum { WORD_TABLE = WORD_BINS * 2 };

@@ -16,7 +16,7 @@ ImgstatResult cuda_transform_create(Device *device, const ImgstatMethod *method,
                                     DeviceTransform **out, ImgstatError *err);
 void cuda_transform_destroy(DeviceTransform *transform); /* accepts NULL */
 ImgstatResult cuda_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                   ImagePro *to, ImgstatError *err);
+                                   ImagePro *to, const DeviceSeries *series, ImgstatError *err);
 
 #ifdef __cplusplus
 }

@@ -253,7 +253,7 @@ DEVICE void count_tile(Block16 *block, const Fast &fast, uint64_t *bins, const u
     } else {
         const uint32_t most = count_window(fast, word);
         const bool outside = max(most & 0xFFFFu, most >> 16) == (fast.direct & 0xFFFFu);
-        if (__any_sync(ALL_LANES, outside))
+        if (__any_sync(ALL_LANES, outside) && !block->layout.elsewhere)
             count_outside<CHANNELS>(block, bins, at, own, outside);
     }
 }

@@ -9,11 +9,27 @@
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
-/* Which of the launch's channels the block counts. Blocks of different channels go through the
- * items side by side, so that all but the first find them in the cache. */
+/* What the block counts of an image: a share of the values of a channel. Blocks of different parts
+ * go through the items side by side, so that all but the first find them in the cache. */
 DEVICE unsigned part_of(const Work &work)
 {
-    return blockIdx.x % work.group;
+    return blockIdx.x % parts_of(work);
+}
+
+DEVICE unsigned channel_of(const Work &work)
+{
+    return work.channel0 + part_of(work) / work.shares;
+}
+
+DEVICE unsigned share_of(const Work &work)
+{
+    return part_of(work) % work.shares;
+}
+
+/* Asks for the item after the one that the block begins. One thread. */
+DEVICE uint32_t request_item(const Work &work)
+{
+    return gridDim.x / parts_of(work) + atomicAdd(&work.shared->part_next[part_of(work)], 1u);
 }
 
 /* Called by one thread of each block when it is done with its queue. */
@@ -63,7 +79,7 @@ static __device__ __noinline__ uint32_t count_item(Block16 *block, uint64_t *bin
         if (block->layout.fold)
             since = end_step(block, bins, since);
     }
-    if (masked)
+    if (masked && block->share == 0)
         atomicAdd(&block->masked, (unsigned long long)masked);
     return since;
 }
@@ -78,14 +94,16 @@ static __device__ __noinline__ uint32_t count_item(Block16 *block, uint64_t *bin
  *             as many others, 16 bits each; the rest has words. Increments of exactly 1 merge
  *             within a warp, so frequent values cost nothing. What has no counter goes to the
  *             record in global memory; a block that meets much of it changes its layout. None of
- *             this can change the result, only the time.
- *   Work      8 to 16 instructions and 1 or 2 increments a sample.
- *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
+ *             this can change the result, only the time. Where a block has less than 128 KiB, the
+ *             values are divided into shares: a block counts those of one, for whom the others
+ *             fall into a spare word, and blocks of all shares go through the image side by side.
+ *   Work      8 to 16 instructions and 1 or 2 increments a sample; with shares some 6 and 1 a share.
+ *   Memory    reads 2 n bytes once; of several channels or shares, blocks of all of them read the
  *             same items at about the same time, all but the first out of the cache. Few blocks
  *             read an item again to find an extremum. Adds up to 65,536 bins a block and image.
- *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole
- *             steps: the first is that of the block's number, the others come from a queue a
- *             channel, in order. Begins while the launch before ends (after_all_before).
+ *   Launch    one persistent block of 1,024 an SM, as many for each share of each channel; items of
+ *             whole steps: the first is that of the block's number, the others come from a queue a
+ *             share, in order. Begins while the launch before ends (after_all_before).
  *   Requires  CHANNELS: those of the image, no mask; or 0: any image. work.words: 32-bit words of
  *             the table, a multiple of 4,096. Samples aligned. Queues, states and packs zero.
  *   Result    bins, n, masked, extrema added to the records; queues, states and packs zero again.
@@ -96,27 +114,30 @@ static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16(const __grid_constant__ Work work)
 {
     __shared__ Block16 block;
-    const unsigned part = part_of(work), channel = work.channel0 + part;
+    const unsigned channel = channel_of(work);
     uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
     if (!work.early)
         after_all_before();
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         block.is_static = false;
-    for (uint32_t item = blockIdx.x / work.group; item < work.n_items; item = block.next) {
+        block.share = share_of(work);
+    }
+    for (uint32_t item = blockIdx.x / parts_of(work); item < work.n_items; item = block.next) {
         const uint32_t wanted = work_image_of(work, item);
         /* 2^31 samples a flush at most: 32-bit counters hold them. */
         if (wanted != number || block.samples > 1ull << 31) {
             if (number != NONE)
-                flush<CHANNELS>(work, &block, part, true);
+                flush<CHANNELS>(work, &block, channel, true);
             else
                 __syncthreads(); /* block.samples may have been read, whatever the order above */
             load_image(work, &block, wanted);
-            choose_layout(&block, work.words, probe_image(block.image, channel), false,
-                          number == NONE);
+            if (threadIdx.x == 0) /* each share counts all of them */
+                block.image.items *= work.shares;
+            choose_layout(&block, work, probe_image(block.image, channel), false, number == NONE);
             number = wanted;
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
-            flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
-            choose_layout(&block, work.words, probe_image(block.image, channel), true, false);
+            flush<CHANNELS>(work, &block, channel, false); /* the sample misled: counters for all */
+            choose_layout(&block, work, probe_image(block.image, channel), true, false);
         }
         after_all_before();
         uint64_t begin, end;
@@ -124,7 +145,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         __syncthreads(); /* all have read `next`, samples and missed */
         uint32_t next = 0;
         if (threadIdx.x == 0) { /* on its way while the item is counted */
-            next = gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part], 1u);
+            next = request_item(work);
             block.items++;
             block.samples += (end - begin) * NARROW16_PIXELS;
         }
@@ -136,7 +157,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     }
     after_all_before();
     if (number != NONE)
-        flush<CHANNELS>(work, &block, part, true);
+        flush<CHANNELS>(work, &block, channel, true);
     if (threadIdx.x == 0)
         finish_block(work, NULL);
 }
@@ -151,8 +172,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *             launch before, so counting begins before that has ended.
  *   Work      as measure_narrow16; twice that after an overflow.
  *   Memory    as measure_narrow16; warps have no common item, so a block reads two tiles again.
- *   Launch    one persistent block of 1,024 an SM, as many for each channel; fewer where there are
- *             not as many tiles.
+ *   Launch    one persistent block of 1,024 an SM, as many for each share of each channel; fewer
+ *             where there are not as many tiles.
  *   Requires  as measure_narrow16; one image, one row, no mask.
  *   Result    as measure_narrow16.
  */
@@ -161,15 +182,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16_static(const __grid_constant__ Work work)
 {
     __shared__ Block16 block;
-    const unsigned part = part_of(work), channel = work.channel0 + part;
-    const StaticSchedule schedule = static_schedule_of(work, work.only, part);
+    const unsigned channel = channel_of(work);
+    const StaticSchedule schedule = static_schedule_of(work, work.only);
     TileCursor cursor;
-    cursor.tile = first_tile(schedule, blockIdx.x / work.group);
+    cursor.tile = first_tile(schedule, blockIdx.x / parts_of(work));
     if (!work.early)
         after_all_before();
     const Probe probe = probe_image(work.only, channel);
     if (threadIdx.x == 0) {
         block.is_static = true;
+        block.share = share_of(work);
         block.total = block.counted = 0;
     }
     load_image(work, &block, 0);
@@ -177,7 +199,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         block.items = 1;
         block.image.items = gridDim.x / work.group;
     }
-    choose_layout(&block, work.words, probe, false, true);
+    choose_layout(&block, work, probe, false, true);
     uint64_t *bins = block.image.bins + (uint64_t)channel * HALVES;
     if (cursor.tile < schedule.first)
         cursor.tile = tile_after(schedule, cursor.tile);
@@ -193,18 +215,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
             break;
         const bool full = !fold && block.missed > NARROW16_PIXELS && can_fold(work.words);
         after_all_before();
-        flush<CHANNELS>(work, &block, part, false);
+        flush<CHANNELS>(work, &block, channel, false);
         if (full)
-            choose_layout(&block, work.words, probe_image(block.image, channel), true, false);
+            choose_layout(&block, work, probe_image(block.image, channel), true, false);
     }
     after_all_before();
-    if (blockIdx.x < work.group) { /* the first block: late, since this goes to the record */
+    if (blockIdx.x < parts_of(work) && block.share == 0) { /* late, since it goes to the record */
         if (schedule.first > 0)
             count_edge<CHANNELS>(&block, bins, 0, channel, true);
         for (uint64_t u = max(schedule.first, schedule.last); u < block.image.tiles; u++)
             count_edge<CHANNELS>(&block, bins, u, channel, true);
     }
-    flush<CHANNELS>(work, &block, part, true);
+    flush<CHANNELS>(work, &block, channel, true);
     if (threadIdx.x == 0)
         finish_block(work, (Pack *)((NarrowState *)work.state + work.group));
 }
@@ -217,11 +239,15 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
 {
     enum { RESERVE = sizeof(Block16) + BEHIND_BYTES };
     enum { ROUND = 4096 }; /* whole buckets, warps and vectors */
+    static_assert(4 * shares_of((99 * 1024 - RESERVE) / 4 / ROUND * ROUND) == MEASURE_PARTS,
+                  "the least that a block has");
     CudaDevice *device = launch->device;
     Launch mine = *launch;
     Work &work = mine.work;
     work.group = channels;
     work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
+    work.shares = shares_of(work.words);
+    const unsigned parts = channels * work.shares;
     auto kernel = measure_narrow16<CHANNELS>;
     uint64_t wanted = work.n_items;
     if constexpr (CHANNELS > 0) {
@@ -230,18 +256,17 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
             wanted = work.only.tiles;
         }
     }
-    /* As many blocks for each channel. */
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount / channels;
+    /* As many blocks for each part. */
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount / parts;
     const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;
-    assert(wanted > 0 && work.words > 0 && work.words % ROUND == 0);
+    assert(wanted > 0 && work.words > 0 && work.words % ROUND == 0 && parts <= MEASURE_PARTS);
     assert(work.images || work.only.channels >= work.channel0 + channels);
     assert(work.images || (uintptr_t)work.only.pixels % 2 == 0);
-    if (channels == 1 || work.n_images > 1 ||
+    if (parts == 1 || work.n_images > 1 ||
         work.only.tiles < device->tuning->together_bytes / NARROW16_TILE)
-        return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,
-                             err);
-    return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * channels, THREADS,
+        return launch_behind(&mine, kernel, "measure_narrow16", each * parts, THREADS, bytes, err);
+    return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * parts, THREADS,
                        (size_t)bytes, err, work);
 }
 

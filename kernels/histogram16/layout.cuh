@@ -39,14 +39,11 @@ DEVICE Probe probe_image(const WorkImage &image, unsigned channel)
     return probe;
 }
 
-/* Counts the samples by their leading 8 bits. clear: empties so many vectors of the table while
- * they are on their way. */
-DEVICE void count_probe(Block16 *block, const Probe &probe, uint32_t clear)
+/* Counts the samples by their leading 8 bits. */
+DEVICE void count_probe(Block16 *block, const Probe &probe)
 {
     if (threadIdx.x < BUCKETS)
         block->bucket[threadIdx.x] = 0;
-    for (unsigned i = threadIdx.x; i < clear; i += THREADS)
-        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (probe.there)
         atomicAdd(&block->bucket[probe.raw >> 8], 1u);
@@ -54,13 +51,13 @@ DEVICE void count_probe(Block16 *block, const Probe &probe, uint32_t clear)
 }
 
 /* Words of the table that two indices share, if there is a counter for all 65,536. */
-DEVICE uint32_t fold_of(uint32_t words)
+static constexpr __host__ __device__ uint32_t fold_of(uint32_t words)
 {
     return words >= HALVES ? 0 : HALVES - words;
 }
 
 /* Whether all values can have counters. */
-DEVICE bool can_fold(uint32_t words)
+static constexpr __host__ __device__ bool can_fold(uint32_t words)
 {
     return fold_of(words) > 0 && 2 * fold_of(words) <= HALVES;
 }
@@ -74,7 +71,7 @@ DEVICE Layout choose(const Block16 *block, uint32_t words)
     uint32_t span = min(HALVES, (BUCKETS - empty + 2) * (HALVES / BUCKETS));
     span = min(HALVES, span + span / 8);
     if (2 * span <= words || !can_fold(words)) { /* else a window gains nothing */
-        Layout window = {0, 2, words, words, words, 0};
+        Layout window = {0, 2, words, words, words, 0, false};
         while (window.shift < 7 && span << (window.shift - 1) <= words)
             window.shift++;
         window.wide = min(HALVES, words >> (window.shift - 2));
@@ -85,8 +82,32 @@ DEVICE Layout choose(const Block16 *block, uint32_t words)
         return window;
     }
     const uint32_t fold = fold_of(words);
-    Layout layout = {0, 2, words - fold, words, words, fold};
+    Layout layout = {0, 2, words - fold, words, words, fold, false};
     layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - words) & 0xFFFFu;
+    return layout;
+}
+
+/* Values of a share, but for the last one: whole warps. */
+static constexpr __host__ __device__ uint32_t share_values(uint32_t shares)
+{
+    return (HALVES / shares + 31) / 32 * 32;
+}
+
+/* Shares into which values are divided if no block can count all: one word more than a share has
+ * values is for the others. */
+static constexpr uint32_t shares_of(uint32_t words)
+{
+    uint32_t shares = 1;
+    while (!can_fold(words) && share_values(shares) >= words)
+        shares++;
+    return shares;
+}
+
+/* A block counts the values of its share alone, whatever the image has. */
+DEVICE Layout share_layout(uint32_t words, uint32_t shares, uint32_t share)
+{
+    const uint32_t values = share_values(shares), base = share * values;
+    const Layout layout = {base, 2, words, min(values, HALVES - base), words, 0, true};
     return layout;
 }
 
@@ -106,15 +127,23 @@ DEVICE unsigned gap_after(const unsigned (&occupied)[BUCKETS / 32], unsigned buc
 
 /* full: without windows. fresh: the table is to be emptied before; else it is empty. All threads.
  */
-static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words,
+static __device__ __noinline__ void choose_layout(Block16 *block, const Work &work,
                                                   const Probe &probe, bool full, bool fresh)
 {
+    const uint32_t words = work.words;
     const unsigned b = threadIdx.x;
+    for (unsigned i = b; fresh && i < (words * 4 + BEHIND_BYTES) / 16; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     if (b == 0) {
         block->gap = block->missed = 0;
         block->least = NONE;
+        block->layout = share_layout(words, work.shares, block->share);
     }
-    count_probe(block, probe, fresh ? (words * 4 + BEHIND_BYTES) / 16 : 0);
+    if (work.shares > 1) {
+        __syncthreads(); /* the layout is known, the table empty */
+        return;
+    }
+    count_probe(block, probe);
     if (b < BUCKETS) {
         const unsigned there = __ballot_sync(NONE, block->bucket[b] != 0);
         if (b % 32 == 0)

@@ -194,7 +194,7 @@ static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t 
  * bins is quicker than to move the sums there. */
 DEVICE bool worth_packing(const Block16 *block, const Work &work)
 {
-    const uint64_t blocks = gridDim.x / work.group;
+    const uint64_t blocks = gridDim.x / parts_of(work);
     const uint64_t samples = block->image.row_pixels / blocks;
     return samples > HISTOGRAM16_PACK_SAMPLES &&
            (block->layout.fold || samples / block->layout.direct <= 32768 / blocks);
@@ -369,8 +369,8 @@ DEVICE void merge_seen(Block16 *block)
 }
 
 /* Reports the block's extrema and items, and merges the image into its record if no other block is
- * still at it. part: the block's channel of those of the launch. */
-DEVICE void report_image(const Work &work, Block16 *block, NarrowState *state, unsigned part)
+ * still at it. */
+DEVICE void report_image(const Work &work, Block16 *block, NarrowState *state, unsigned channel)
 {
     const unsigned i = threadIdx.x;
     const WorkImage &image = block->image;
@@ -407,8 +407,8 @@ DEVICE void report_image(const Work &work, Block16 *block, NarrowState *state, u
         unsigned *lock = record_lock(work, image.tally);
         if (work.images) /* the only image of a launch has its record to itself */
             lock_acquire(lock);
-        narrow_merge(image.tally + work.channel0 + part, image.rows * image.row_pixels - masked,
-                     masked, low, high);
+        narrow_merge(image.tally + channel, image.rows * image.row_pixels - masked, masked, low,
+                     high);
         if (work.images)
             lock_release(lock);
         if (!block->sole) {
@@ -421,20 +421,20 @@ DEVICE void report_image(const Work &work, Block16 *block, NarrowState *state, u
     __syncthreads(); /* the record is merged */
 }
 
-/* Empties the table; if the block has done its part of the image, reports the image. part: of the
- * channels of the launch, the block's. All threads. */
+/* Empties the table; if the block has done its part of the image, reports the image. All
+ * threads. */
 template <int CHANNELS>
-static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsigned part,
+static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsigned channel,
                                           bool image_done)
 {
-    const unsigned channel = work.channel0 + part;
+    const unsigned of_launch = channel - work.channel0;
     uint64_t *bins = block->image.bins + (uint64_t)channel * HALVES;
     NarrowState *states = (NarrowState *)work.state;
-    Pack *pack = !block->is_static ? NULL : (Pack *)(states + work.group) + part;
+    Pack *pack = !block->is_static ? NULL : (Pack *)(states + work.group) + of_launch;
     __syncthreads(); /* the table is complete */
     merge_seen(block);
     __syncthreads(); /* the block knows its extrema */
-    NarrowState *state = states + (uint64_t)block->number * work.group + part;
+    NarrowState *state = states + (uint64_t)block->number * work.group + of_launch;
     if (image_done) {
         choose_searches(block, state, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
         find_extrema<CHANNELS>(block, channel);
@@ -446,7 +446,7 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     __syncthreads(); /* the table is empty, what was found final */
     if (!image_done)
         return;
-    report_image(work, block, state, part);
+    report_image(work, block, state, channel);
     if (pack && !block->sole &&
         (block->last || (block->left < SLICES && worth_packing(block, work))))
         unpack(block, pack, bins);

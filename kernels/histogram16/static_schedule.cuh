@@ -32,9 +32,10 @@ struct TileCursor {
     uint64_t tile, next;
 };
 
-DEVICE StaticSchedule static_schedule_of(const Work &work, const WorkImage &image, unsigned part)
+DEVICE StaticSchedule static_schedule_of(const Work &work, const WorkImage &image)
 {
-    const uint32_t blocks = gridDim.x / work.group;
+    const uint32_t parts = parts_of(work), part = blockIdx.x % parts, block = blockIdx.x / parts;
+    const uint32_t blocks = gridDim.x / parts;
     const uint32_t early = (uint32_t)((uintptr_t)image.pixels % 16);
     StaticSchedule schedule;
     schedule.base = image.pixels - early;
@@ -47,8 +48,8 @@ DEVICE StaticSchedule static_schedule_of(const Work &work, const WorkImage &imag
         max((most + schedule.stride - 1) / schedule.stride, (uint64_t)1) * schedule.stride;
     if (schedule.fixed >= schedule.last)
         schedule.fixed = NO_TAIL;
-    schedule.queues = min(blocks, TAIL_QUEUES / work.group);
-    schedule.number = blockIdx.x / work.group % schedule.queues;
+    schedule.queues = min(blocks, TAIL_QUEUES / parts);
+    schedule.number = block % schedule.queues;
     schedule.queue = &work.shared->tail[(part * schedule.queues + schedule.number) * TAIL_STRIDE];
     schedule.before = early / 2;
     return schedule;

@@ -36,12 +36,14 @@ struct Layout {
     uint32_t words;  /* of the table; BEHIND_BYTES follow */
     uint32_t fold;   /* words that are shared; 0: indices from direct on have no counter here, and
                       * that of `direct` itself may hold anything */
+    bool elsewhere;  /* indices from direct on are counted by other blocks, each its share */
 };
 
 struct Block16 {
     WorkImage image;   /* whose samples the table holds */
     uint64_t samples;  /* in the table; only thread 0 looks */
     uint32_t number;   /* of the image */
+    uint32_t share;    /* of the values, that the block counts; 0 is all if they are not shared */
     uint32_t items;    /* of the image, done by this block since the last report */
     int key[2];        /* minimum and maximum; above and below all keys: none yet */
     uint64_t tile[2];  /* that has them first */
@@ -72,6 +74,12 @@ struct Block16 {
 extern __shared__ __align__(128) unsigned char table[];
 /* Behind the table: words for what has no counter. */
 enum { BEHIND_BYTES = 32 * 4 };
+
+/* Parts into which the samples of an image are divided: each block counts one. */
+DEVICE uint32_t parts_of(const Work &work)
+{
+    return work.group * work.shares;
+}
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
@@ -282,7 +290,7 @@ DEVICE void count_one(Block16 *block, const Layout &layout, uint64_t *bins, uint
         atomicAdd((unsigned *)(table + (index << layout.shift | lane)), 1u);
     else if (there && layout.fold)
         atomicAdd((unsigned *)table + (index - layout.fold), UPPER_ONE);
-    if (!layout.fold)
+    if (!layout.fold && !layout.elsewhere)
         count_missed(block, bins, raw, there && index >= layout.direct);
 }
 

@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 template <int C, bool PLAIN>
 static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
 {
-    const int block_bytes = TABLE_BYTES + 1024 + (int)sizeof(Block8<C>); /* 1,024: the driver's */
+    const int block_bytes = TABLE_BYTES + SHARED_RESERVED + (int)sizeof(Block8<C>);
     const cudaDeviceProp &properties = launch->device->properties;
     const bool two = 2 * block_bytes <= (int)properties.sharedMemPerMultiprocessor;
     Launch mine = *launch;
@@ -111,7 +111,7 @@ static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
         wanted = (work->only.tiles + WARPS - 1) / WARPS;
     const unsigned blocks = cuda_blocks(launch->device, wanted, two ? 2 : 1);
     assert(work->images || work->only.channels >= work->channel0 + C);
-    assert(blocks > 0 && block_bytes <= launch->device->max_shared + 1024);
+    assert(blocks > 0 && block_bytes <= launch->device->max_shared + SHARED_RESERVED);
     return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8", blocks, THREADS,
                          TABLE_BYTES, err);
 }

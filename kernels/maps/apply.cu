@@ -31,37 +31,44 @@ void cuda_apply_close(CudaDevice *device)
     if (!memory)
         return;
     for (ApplySlot &slot : memory->slot) {
-        cuda_free(&slot.from, false);
-        cuda_free(&slot.to, false);
-        cuda_free(&slot.mask, false);
+        cuda_free(device, &slot.from, false);
+        cuda_free(device, &slot.to, false);
+        cuda_free(device, &slot.mask, false);
         for (cudaEvent_t event : {slot.filled, slot.mapped, slot.emptied})
-            cuda_free_event(event);
+            cuda_free_event(device, event);
     }
-    cuda_free(&memory->held, true);
-    cuda_free(&memory->transfer, false);
+    cuda_free(device, &memory->held, true);
+    cuda_free(device, &memory->transfer, false);
     transfer_id_release(memory->id);
-    cuda_free_event(memory->copied);
-    if (memory->returns)
-        cuda_released(cudaStreamDestroy(memory->returns));
+    cuda_free_event(device, memory->copied);
+    cuda_free_stream(device, memory->returns);
     free(memory);
     device->apply = NULL;
 }
 
-static ImgstatResult open_memory(CudaDevice *device, ApplyMemory **out, ImgstatError *err)
+static ImgstatResult create_memory(CudaDevice *device, ApplyMemory *memory, ImgstatError *err)
 {
-    *out = (ApplyMemory *)device->apply;
-    if (*out)
-        return IMGSTAT_OK;
-    ApplyMemory *memory = (ApplyMemory *)calloc(1, sizeof *memory);
-    if (!memory)
-        return error_memory(err, sizeof *memory, "what applying keeps");
-    device->apply = *out = memory; /* closing frees what there is of it */
     CUDA_TRY(device, err, cudaStreamCreateWithFlags(&memory->returns, cudaStreamNonBlocking));
     CUDA_TRY(device, err, cudaEventCreateWithFlags(&memory->copied, cudaEventDisableTiming));
     for (ApplySlot &slot : memory->slot)
         for (cudaEvent_t *event : {&slot.filled, &slot.mapped, &slot.emptied})
             CUDA_TRY(device, err, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     return IMGSTAT_OK;
+}
+
+static ImgstatResult open_memory(CudaDevice *device, ApplyMemory **out, ImgstatError *err)
+{
+    ImgstatResult res = IMGSTAT_OK;
+    if (!device->apply) {
+        device->apply = calloc(1, sizeof **out);
+        if (!device->apply)
+            return error_memory(err, sizeof **out, "what applying keeps");
+        res = create_memory(device, (ApplyMemory *)device->apply, err);
+        if (res != IMGSTAT_OK)
+            cuda_apply_close(device);
+    }
+    *out = (ApplyMemory *)device->apply;
+    return res;
 }
 
 /* ---- The transfer ---------------------------------------------------------------------------- */

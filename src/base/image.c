@@ -44,6 +44,30 @@ ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* What two images of a series are less apart than, if they overlap. */
+static uint64_t image_extent(const ImagePro *image)
+{
+    const uint64_t row = image_samples_per_row(image) * imgstat_sample_bytes(image->sample);
+    return image->height ? (image->height - 1) * (uint64_t)image->pitch + row : 0;
+}
+
+ImgstatResult image_check_series(const ImagePro *first, size_t n, int64_t step, bool apart,
+                                 ImgstatError *err)
+{
+    const uint64_t distance = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+    IMGSTAT_TRY(image_check_mask(first, err));
+    if (n <= 1)
+        return IMGSTAT_OK;
+    if (first->mask)
+        return error_set(err, IMGSTAT_ERR_ARG, "images of a series have no mask");
+    if (distance % imgstat_sample_bytes(first->sample) != 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "a step of %lld bytes is no number of %s samples",
+                         (long long)step, imgstat_sample_name(first->sample));
+    if (apart && distance < image_extent(first))
+        return error_set(err, IMGSTAT_ERR_ARG, "images %lld bytes apart overlap", (long long)step);
+    return IMGSTAT_OK;
+}
+
 ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const void *pixels,
                                  size_t pitch, uint32_t width, uint32_t height, uint16_t channels,
                                  ImgstatSample sample, uint8_t bits, void (*release)(void *),

@@ -35,6 +35,11 @@ ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatErr
 /* Fails with IMGSTAT_ERR_ARG if the image has a mask whose rows overlap. */
 ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err);
 
+/* Checks the first image of a series of n, `step` bytes apart. apart: no two of them may overlap.
+ */
+ImgstatResult image_check_series(const ImagePro *first, size_t n, int64_t step, bool apart,
+                                 ImgstatError *err);
+
 /* Works as imgstat_image_create, but does not zero the samples: the caller writes every sample
  * before it reads one. */
 ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t channels,

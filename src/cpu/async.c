@@ -55,10 +55,9 @@ static ImgstatResult count_image(const DeviceTransform *transform, const ImagePr
     return res;
 }
 
-ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                  ImagePro *to, ImgstatError *err)
+static ImgstatResult transform_image(DeviceTransform *transform, const ImagePro *from, ImagePro *to,
+                                     ImgstatError *err)
 {
-    (void)stream;
     Record *record = NULL;
     Transfer *transfer = NULL;
     ImgstatResult res = transfer_check_shape(&transform->shape, from, err);
@@ -74,4 +73,16 @@ ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, cons
     transfer_destroy(transfer);
     record_destroy(record);
     return res;
+}
+
+ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
+                                  ImagePro *to, const DeviceSeries *series, ImgstatError *err)
+{
+    (void)stream;
+    for (size_t i = 0; i < series->n; i++) {
+        const ImagePro image = image_of_series(from, i, series->step);
+        ImagePro mapped = image_of_series(to, i, series->to_step);
+        IMGSTAT_TRY(transform_image(transform, &image, &mapped, err));
+    }
+    return IMGSTAT_OK;
 }

@@ -138,6 +138,6 @@ ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
                                    DeviceTransform **out, ImgstatError *err);
 void cpu_transform_destroy(DeviceTransform *transform);
 ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                  ImagePro *to, ImgstatError *err);
+                                  ImagePro *to, const DeviceSeries *series, ImgstatError *err);
 
 #endif

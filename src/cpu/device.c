@@ -266,22 +266,28 @@ static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static size_t cpu_async_bytes(ImgstatSample sample, uint16_t channels)
+static size_t cpu_async_bytes(ImgstatSample sample, uint16_t channels, size_t n)
 {
     (void)sample;
     (void)channels;
+    (void)n;
     return 0;
 }
 
-static ImgstatResult cpu_measure_async(Device *device, void *stream, const ImagePro *image,
-                                       const DeviceRecord *record, DevMem scratch,
-                                       ImgstatError *err)
+static ImgstatResult cpu_measure_async(Device *device, void *stream, const ImagePro *first,
+                                       const DeviceSeries *series, const DeviceRecord *record,
+                                       DevMem scratch, ImgstatError *err)
 {
     (void)stream;
     (void)scratch;
-    memset((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes);
-    const PixelSource source = pixels_of(image);
-    return cpu_measure(device, &source, (PixelView){VIEW_EACH}, record, err);
+    DeviceRecord to = *record;
+    for (size_t i = 0; i < series->n; i++, to.mem.address += to.mem.bytes) {
+        const ImagePro image = image_of_series(first, i, series->step);
+        const PixelSource source = pixels_of(&image);
+        memset((void *)(uintptr_t)to.mem.address, 0, to.mem.bytes);
+        IMGSTAT_TRY(cpu_measure(device, &source, (PixelView){VIEW_EACH}, &to, err));
+    }
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult cpu_wait_async(Device *device, void *stream, ImgstatError *err)

@@ -16,6 +16,24 @@ struct DeviceEncode;                /* codec/device_pieces.h */
 /* A method for images of one kind, with all memory that a device needs for it. */
 typedef struct DeviceTransform DeviceTransform;
 
+/* Images like one that is given, evenly spaced in memory. */
+typedef struct DeviceSeries {
+    size_t n;
+    int64_t step;    /* bytes from one to the next */
+    int64_t to_step; /* the same of what is made of them */
+} DeviceSeries;
+
+/* Returns image i of a series. */
+static inline ImagePro image_of_series(const ImagePro *first, size_t i, int64_t step)
+{
+    ImagePro image = *first;
+    if (image.memory == IMGSTAT_CUDA)
+        image.device.address += (uint64_t)((int64_t)i * step);
+    else
+        image.host = (unsigned char *)image.host + (int64_t)i * step;
+    return image;
+}
+
 /* Rows that are copied to host memory, where they follow each other without gaps. */
 typedef struct DeviceCopy {
     uint64_t from; /* address in the device's memory */
@@ -122,13 +140,15 @@ typedef struct DeviceOps {
      * record the others. Images are in the device's own memory; samples are aligned to their size.
      * One object serves one stream at a time. */
 
-    /* Returns the bytes of scratch memory that measure_async needs. */
-    size_t (*async_bytes)(ImgstatSample sample, uint16_t channels);
+    /* Returns the bytes of scratch memory that measure_async needs for n images at a time. */
+    size_t (*async_bytes)(ImgstatSample sample, uint16_t channels, size_t n);
 
-    /* Empties a record without optional parts and adds an image to it. scratch: async_bytes bytes,
-     * zeroed before the first use; the caller does not write them. */
-    ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *image,
-                                   const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+    /* Empties the records of a series, which follow each other and have no optional parts, and adds
+     * an image to each. record: the first one's. scratch: async_bytes bytes, zeroed before the
+     * first use; the caller does not write them. */
+    ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *first,
+                                   const DeviceSeries *series, const DeviceRecord *record,
+                                   DevMem scratch, ImgstatError *err);
 
     /* Waits until the stream is done. NULL: CUDA's default stream. */
     ImgstatResult (*wait_async)(Device *device, void *stream, ImgstatError *err);
@@ -140,10 +160,10 @@ typedef struct DeviceOps {
                                       DeviceTransform **out, ImgstatError *err);
     void (*transform_destroy)(DeviceTransform *transform); /* accepts NULL */
 
-    /* Measures an image, creates its transfer and applies it. The output is that of transfer_create
-     * and apply. `to` may be `from` if the sample type stays. */
+    /* Measures each image of a series, creates its transfer and applies it. The output is that of
+     * transfer_create and apply. `to` may be `from` if the sample type stays. */
     ImgstatResult (*transform_async)(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                     ImagePro *to, ImgstatError *err);
+                                     ImagePro *to, const DeviceSeries *series, ImgstatError *err);
 
     /* Decodes images. work: its lists are in host_alloc's memory, which stays until the stream is
      * done. there: memory of this device for these lists. checks: of this device, a DeflatedCheck

@@ -59,6 +59,16 @@ ImgstatResult imgstat_transform_async(ImgstatChain *chain, const ImagePro *from,
                                       void *stream, ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(chain && from && to, __func__, err));
-    IMGSTAT_TRY(image_check_mask(from, err));
-    return chain->device->ops->transform_async(chain->transform, stream, from, to, err);
+    return imgstat_transform_series_async(chain, from, 0, to, 0, 1, stream, err);
+}
+
+ImgstatResult imgstat_transform_series_async(ImgstatChain *chain, const ImagePro *from,
+                                             int64_t from_step, ImagePro *to, int64_t to_step,
+                                             size_t n, void *stream, ImgstatError *err)
+{
+    const DeviceSeries series = {n, from_step, to_step};
+    IMGSTAT_TRY(error_if_null(chain && from && to, __func__, err));
+    IMGSTAT_TRY(image_check_series(from, n, from_step, false, err));
+    IMGSTAT_TRY(image_check_series(to, n, to_step, true, err));
+    return chain->device->ops->transform_async(chain->transform, stream, from, to, &series, err);
 }

@@ -80,6 +80,19 @@ def test_named(program, gpus):
               f"no name of a device: {name!r}: {done.returncode} {done.stderr}")
 
 
+def test_old_driver(program):
+    """A driver older than the build is an error in one sentence, with both versions."""
+    there = {"LD_LIBRARY_PATH": os.environ.get("IMGSTAT_STAND_IN_DRIVER", "")}
+    listed = run(program, "devices", **there).stdout
+    if not there["LD_LIBRARY_PATH"] or re.search("^cuda +absent: .*was not found", listed, re.M):
+        return
+    old = r"the NVIDIA driver is too old: it supports CUDA 11\.4, and this build needs \d+\.\d+"
+    check(re.search(rf"^cuda +absent: .*{old}$", listed, re.M), f"a driver that is too old: {listed}")
+    done = run(program, "--device", "cuda", PHOTO, **there)
+    check(done.returncode == 1 and done.stdout == "" and re.fullmatch(rf"[^\n]*{old}\n", done.stderr),
+          f"one that is named: {done.stderr}")
+
+
 def test_auto(program):
     auto, cpu = (run(program, "--json", "--verbose", "--device", name, PHOTO) for name in ("auto", "cpu"))
     check(auto.returncode == 0 and auto.stdout == cpu.stdout, "auto takes the CPU for one photo")
@@ -172,6 +185,7 @@ def main():
     program = sys.argv[1]
     gpus = test_listing(program)
     test_named(program, gpus)
+    test_old_driver(program)
     test_auto(program)
     test_transforms(program, gpus)
     test_pipe(program)

@@ -53,6 +53,7 @@ class DeviceArray:
     def fill(self, host):
         host = np.ascontiguousarray(host)
         self.cuda.cuMemcpyHtoD_v2(self.address, ctypes.c_void_p(host.ctypes.data), ctypes.c_size_t(host.nbytes))
+        self.cuda.cuCtxSynchronize()  # the copy of pageable memory may still be on its way, and streams do not wait
 
     def like(self, view):
         """This memory as numpy sees it in `view`, a view of an array like the one it was made of."""

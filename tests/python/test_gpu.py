@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays on a GPU: the bytes and numbers of the CPU, in the order of the caller's stream, and nothing waits."""
+import collections.abc
 import ctypes
 import math
 import time
@@ -240,6 +241,49 @@ def test_thousands_of_small_images():
     x = picture("u1", (3000, 32, 32))
     y = back(imgstat.equalize(there(x), axes="NHW"))
     assert np.array_equal(y, imgstat.equalize(x, axes="NHW"))
+
+
+SERIES = [((300, 64, 64), "NHW", "u1"), ((300, 64, 64), "NHW", "i1"), ((300, 33, 31), "NHW", "u1"),
+          ((200, 16, 16, 3), "NHWC", "u1"), ((100, 2, 16, 16), "NCHW", "u1"), ((60, 600, 700), "NHW", "u1"),
+          ((5, 64, 64), "NHW", "u1"), ((40, 64, 64), "NHW", "u2"), ((40, 64, 64), "NHW", "i2"), ((1, 64, 64), "NHW", "u1")]
+
+
+@pytest.mark.parametrize("shape, axes, dtype", SERIES)
+def test_batches(shape, axes, dtype):
+    """Series that one launch does, and those that it does not, in place and not, with nodata and without."""
+    x = picture(dtype, shape)
+    x[1 % len(x)] = 7  # without contrast
+    for nodata in (None, 7):
+        found = imgstat.stats(there(x), axes=axes, percentiles=[5, 50], nodata=nodata)
+        asked = imgstat.stats(x, axes=axes, percentiles=[5, 50], nodata=nodata)
+        assert len(found) == len(asked) and all(same(a, b) for a, b in zip(found, asked))
+        for function in (imgstat.equalize, lambda *a, **k: imgstat.normalize(*a, method="percentile", clip=(1, 2), **k),
+                         lambda *a, **k: imgstat.normalize(*a, method="stretch", channels="each", **k)):
+            y = function(x, axes=axes, nodata=nodata)
+            source = there(x)
+            assert np.array_equal(back(function(source, axes=axes, nodata=nodata)), y)
+            if y.dtype == x.dtype:
+                function(source, axes=axes, nodata=nodata, out=source)
+                assert np.array_equal(source.get(), y)
+
+
+def test_batch_is_a_sequence():
+    x = picture("u1", (50, 64, 64))
+    batch = imgstat.stats(there(x), axes="NHW", percentiles=[1, 99])
+    assert isinstance(batch, imgstat.StatsBatch) and isinstance(batch, collections.abc.Sequence)
+    assert "50 images" in repr(batch) and len(batch) == 50
+    asked = imgstat.stats(x, axes="NHW", percentiles=[1, 99])
+    assert same(batch[-1], asked[-1]) and same(batch[3], asked[3]) and batch[3].percentiles == asked[3].percentiles
+    assert [s.mean for s in batch] == [s.mean for s in asked]
+    assert [s.sum for s in batch[::-7]] == [s.sum for s in asked[::-7]] and batch[60:] == []
+    for i in (50, -51):
+        with pytest.raises(IndexError, match="batch"):
+            batch[i]
+    with pytest.raises(TypeError):
+        batch["a"]
+    others = [imgstat.stats(there(x[i:]), axes="NHW") for i in range(20)]  # more than are kept unread
+    for i, other in enumerate(others[::-1]):
+        assert [s.sum for s in other] == [s.sum for s in asked[19 - i:]]
 
 
 def test_nothing_leaks():

@@ -118,7 +118,13 @@ Test(misuse, null_of_measuring)
     CHECK_NULL(imgstat_measure_async, pending, NULL, NULL);
     CHECK_NULL(imgstat_pending_record, NULL, NULL, NULL, &made);
     CHECK_NULL(imgstat_pending_record, pending, NULL, NULL, NULL);
-    cr_assert_eq(checked, 12);
+    CHECK_NULL(imgstat_pending_create_series, NULL, IMGSTAT_U8, 1, 2, &room);
+    CHECK_NULL(imgstat_pending_create_series, device, IMGSTAT_U8, 1, 2, NULL);
+    CHECK_NULL(imgstat_measure_series_async, NULL, &gray, 1, 0, NULL);
+    CHECK_NULL(imgstat_measure_series_async, pending, NULL, 1, 0, NULL);
+    CHECK_NULL(imgstat_pending_record_of, NULL, 0, NULL, NULL, &made);
+    CHECK_NULL(imgstat_pending_record_of, pending, 0, NULL, NULL, NULL);
+    cr_assert_eq(checked, 18);
 }
 
 Test(misuse, null_of_transfers)
@@ -159,7 +165,10 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transform_async, NULL, &gray, &gray, NULL);
     CHECK_NULL(imgstat_transform_async, chain, NULL, &gray, NULL);
     CHECK_NULL(imgstat_transform_async, chain, &gray, NULL, NULL);
-    cr_assert_eq(checked, 26);
+    CHECK_NULL(imgstat_transform_series_async, NULL, &gray, 0, &gray, 0, 1, NULL);
+    CHECK_NULL(imgstat_transform_series_async, chain, NULL, 0, &gray, 0, 1, NULL);
+    CHECK_NULL(imgstat_transform_series_async, chain, &gray, 0, NULL, 0, 1, NULL);
+    cr_assert_eq(checked, 29);
     cr_assert_neq(access("unwritten.json", F_OK), 0);
 }
 

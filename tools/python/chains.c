@@ -19,6 +19,7 @@ struct HeldChain {
     /* What it is for: */
     ImgstatMethod method;
     ImagePro like; /* without pixels */
+    size_t n;      /* images that it measures at a time */
     int16_t alpha;
     void *stream;
     void *event; /* of its last work: a new stream may have the handle of one that has ended */
@@ -30,7 +31,7 @@ struct HeldChain {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whether a chain is for images like this. It takes smaller ones. */
-static bool fits(const HeldChain *held, const ImgstatMethod *method, const ImagePro *like,
+static bool fits(const HeldChain *held, const ImgstatMethod *method, const ImagePro *like, size_t n,
                  int16_t alpha, void *stream)
 {
     const ImagePro *const own = &held->like;
@@ -39,15 +40,16 @@ static bool fits(const HeldChain *held, const ImgstatMethod *method, const Image
         own->channels != like->channels)
         return false;
     if (!method)
-        return held->pending != NULL;
+        return held->pending && held->n >= n && (held->n > 1) == (n > 1);
     return held->chain && held->alpha == alpha && own->bits == like->bits &&
            own->has_nodata == like->has_nodata && own->nodata_key == like->nodata_key &&
            (uint64_t)own->width * own->height >= (uint64_t)like->width * like->height &&
            memcmp(&held->method, method, sizeof *method) == 0;
 }
 
-ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMethod *method,
-                         const ImagePro *like, int16_t alpha, HeldChain **out, ImgstatError *err)
+static ImgstatResult make(const char *device, unsigned threads, const ImgstatMethod *method,
+                          const ImagePro *like, size_t n, int16_t alpha, HeldChain **out,
+                          ImgstatError *err)
 {
     HeldChain *const held = calloc(1, sizeof *held);
     *out = NULL;
@@ -58,17 +60,24 @@ ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMeth
     if (method)
         held->method = *method;
     held->like = *like;
+    held->n = n;
     held->alpha = alpha;
     ImgstatResult res = imgstat_device_open(device, threads, &held->device, err);
     if (res == IMGSTAT_OK)
         res = method ? imgstat_chain_create(held->device, method, like, alpha, &held->chain, err)
-                     : imgstat_pending_create(held->device, like->sample, like->channels,
-                                              &held->pending, err);
+                     : imgstat_pending_create_series(held->device, like->sample, like->channels, n,
+                                                     &held->pending, err);
     if (res == IMGSTAT_OK)
         *out = held;
     else
         chain_end(held);
     return res;
+}
+
+ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMethod *method,
+                         const ImagePro *like, int16_t alpha, HeldChain **out, ImgstatError *err)
+{
+    return make(device, threads, method, like, 1, alpha, out, err);
 }
 
 /* Memory of measurements is freed in the order of a stream of its own. */
@@ -99,12 +108,12 @@ static size_t unread(const State *state)
     return n;
 }
 
-static HeldChain *find(State *state, const ImgstatMethod *method, const ImagePro *like,
+static HeldChain *find(State *state, const ImgstatMethod *method, const ImagePro *like, size_t n,
                        int16_t alpha, void *stream)
 {
     for (HeldChain **place = &state->chains; *place; place = &(*place)->next) {
         HeldChain *const held = *place;
-        if (!held->busy && fits(held, method, like, alpha, stream)) {
+        if (!held->busy && fits(held, method, like, n, alpha, stream)) {
             *place = held->next; /* to the front */
             held->next = state->chains;
             state->chains = held;
@@ -114,32 +123,33 @@ static HeldChain *find(State *state, const ImgstatMethod *method, const ImagePro
     return NULL;
 }
 
-/* Takes what is beyond the most out of the list, the last one that is idle. */
-static HeldChain *surplus(State *state)
+/* Takes what is beyond the most out of the list, the last one that is idle; and the last one for
+ * many images that is idle, as the new one has replaced it. */
+static HeldChain *surplus(State *state, bool many)
 {
     HeldChain **last = NULL;
     unsigned n = 0;
     for (HeldChain **place = &state->chains; *place; place = &(*place)->next, n++)
-        if (!(*place)->busy)
+        if (!(*place)->busy && (!many || (*place)->n > 1))
             last = place;
-    if (n <= CHAINS_MOST || !last)
+    if ((n <= CHAINS_MOST && !many) || !last)
         return NULL;
     HeldChain *const out = *last;
     *last = out->next;
     return out;
 }
 
-static ImgstatResult make_for(const ImgstatMethod *method, const ImagePro *like, int16_t alpha,
-                              HeldChain **out, ImgstatError *err)
+static ImgstatResult make_for(const ImgstatMethod *method, const ImagePro *like, size_t n,
+                              int16_t alpha, HeldChain **out, ImgstatError *err)
 {
     char name[24];
     snprintf(name, sizeof name, "cuda:%d", (int)like->device_id);
     *out = NULL;
-    const ImgstatResult res = chain_make(name, 1, method, like, alpha, out, err);
+    const ImgstatResult res = make(name, 1, method, like, n, alpha, out, err);
     return res == IMGSTAT_ERR_UNSUPPORTED ? IMGSTAT_OK : res;
 }
 
-ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImagePro *like,
+ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImagePro *like, size_t n,
                          int16_t alpha, void *stream, HeldChain **out, ImgstatError *err)
 {
     ImgstatResult res = IMGSTAT_OK;
@@ -152,14 +162,15 @@ ImgstatResult chain_take(State *state, const ImgstatMethod *method, const ImageP
         return err->code;
     }
     pthread_mutex_lock(&lock);
-    *out = find(state, method, like, alpha, stream);
+    *out = find(state, method, like, n, alpha, stream);
     if (!*out && (method || unread(state) < CHAINS_MOST))
-        res = make_for(method, like, alpha, out, err);
+        res = make_for(method, like, n, alpha, out, err);
     if (*out && !(*out)->stream) {
+        ends = n > 1 ? surplus(state, true) : NULL;
         (*out)->stream = stream;
         (*out)->next = state->chains;
         state->chains = *out;
-        ends = surplus(state);
+        ends = ends ? ends : surplus(state, false);
     }
     if (*out)
         (*out)->busy = true;
@@ -184,21 +195,24 @@ void chain_give(HeldChain *chain)
     pthread_mutex_unlock(&lock);
 }
 
-ImgstatResult chain_run(HeldChain *chain, const ImagePro *from, ImagePro *to, void *stream,
+ImgstatResult chain_run(HeldChain *chain, const Series *from, const Series *to, void *stream,
                         ImgstatError *err)
 {
-    return imgstat_transform_async(chain->chain, from, to, stream, err);
+    ImagePro first = *to->first;
+    return imgstat_transform_series_async(chain->chain, from->first, from->step, &first, to->step,
+                                          from->n, stream, err);
 }
 
-ImgstatResult chain_measure(HeldChain *chain, const ImagePro *image, ImgstatError *err)
+ImgstatResult chain_measure(HeldChain *chain, const Series *series, ImgstatError *err)
 {
-    return imgstat_measure_async(chain->pending, image, chain->stream, err);
+    return imgstat_measure_series_async(chain->pending, series->first, series->n, series->step,
+                                        chain->stream, err);
 }
 
-ImgstatResult chain_record(HeldChain *chain, const ImgstatMeasure *how, ImgstatRecord **out,
-                           ImgstatError *err)
+ImgstatResult chain_record(HeldChain *chain, size_t i, const ImgstatMeasure *how,
+                           ImgstatRecord **out, ImgstatError *err)
 {
-    return imgstat_pending_record(chain->pending, chain->stream, how, out, err);
+    return imgstat_pending_record_of(chain->pending, i, chain->stream, how, out, err);
 }
 
 void chains_free(State *state)

@@ -40,7 +40,12 @@ struct HeldChain;
 PyObject *stats_of_later(State *state, struct HeldChain *chain, const ImagePro *image,
                          PyObject *array, const ImgstatMeasure *how);
 
-/* The same of records of one channel each, which are the channels. The list is copied. */
+/* Makes the sequence of the Stats of n images whose measurement has been enqueued; the first that
+ * is asked for waits for it. */
+PyObject *stats_batch_of_later(State *state, struct HeldChain *chain, size_t n, PyObject *array,
+                               const ImgstatMeasure *how);
+
+/* stats_of_record of records of one channel each, which are the channels. The list is copied. */
 PyObject *stats_of_planes(State *state, ImgstatRecord **records, uint16_t n,
                           const ImgstatMeasure *how);
 

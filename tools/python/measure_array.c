@@ -201,8 +201,16 @@ static bool read_once(const ImgstatMeasure *how, ImgstatSample sample)
             !how->shape && !how->histogram);
 }
 
-/* Enqueues the measurement of an image on a GPU, where no more is needed: *chain, and then nothing
- * waits. */
+/* Whether a batch on a GPU is measured in one launch: what is not is faster measured now, in a
+ * launch for all. */
+static bool one_launch(const ArrayImages *images)
+{
+    return images->n > 1 && imgstat_sample_bytes(images->view.sample) == 1 &&
+           images->image_step % 16 == 0;
+}
+
+/* Enqueues the measurement of an image, or of a batch, on a GPU, where no more is needed: *chain,
+ * and then nothing waits. */
 static ImgstatResult measure_later(Call *call, ImagePro *image, HeldChain **chain,
                                    ImgstatError *err)
 {
@@ -210,15 +218,15 @@ static ImgstatResult measure_later(Call *call, ImagePro *image, HeldChain **chai
     const ArrayView *const view = &images->view;
     ArrayScratch unused = {NULL, NULL};
     *chain = NULL;
-    if (view->memory != IMGSTAT_CUDA || images->has_batch || call->planes > 1 ||
-        images->mask.n_dims > 0 || images->width == 0 || images->height == 0 ||
+    if (view->memory != IMGSTAT_CUDA || (images->has_batch && !one_launch(images)) ||
+        call->planes > 1 || images->mask.n_dims > 0 || images->width == 0 || images->height == 0 ||
         !read_once(&call->how, view->sample))
         return IMGSTAT_OK;
     ImgstatResult res = array_image(images, 0, true, &unused, image, err);
     if (res == IMGSTAT_OK)
-        res = chain_take(call->state, NULL, image, -1, view->stream, chain, err);
+        res = chain_take(call->state, NULL, image, images->n, -1, view->stream, chain, err);
     if (res == IMGSTAT_OK && *chain)
-        res = chain_measure(*chain, image, err);
+        res = chain_measure(*chain, &(Series){image, images->n, images->image_step}, err);
     if (res != IMGSTAT_OK) {
         chain_give(*chain);
         *chain = NULL;
@@ -238,6 +246,8 @@ static PyObject *call_measure(Call *call, PyObject *array)
     Py_END_ALLOW_THREADS
     if (res != IMGSTAT_OK)
         return raise_result(call->state, res, &err);
+    if (chain && call->images.has_batch)
+        return stats_batch_of_later(call->state, chain, call->images.n, array, &call->how);
     if (chain)
         return stats_of_later(call->state, chain, &image, array, &call->how);
     return measure_all(call) == 0 ? call_stats(call) : NULL;

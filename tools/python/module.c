@@ -5,9 +5,9 @@
 #include "device.h"
 
 static int (*const adders[])(PyObject *module) = {
-    add_error,     add_array,           add_histogram, add_stats, add_measure,
-    add_transform, add_record,          add_transfer,  add_file,  add_save,
-    add_dataset,   add_transform_files, add_chain,     add_run,
+    add_error,   add_array,     add_histogram,       add_stats,    add_stats_batch,
+    add_measure, add_transform, add_record,          add_transfer, add_file,
+    add_save,    add_dataset,   add_transform_files, add_chain,    add_run,
 };
 
 State *state_of(PyObject *module)

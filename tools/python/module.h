@@ -14,7 +14,7 @@
 /* Of one interpreter. Objects come first and are all PyObject *: STATE_OBJECTS of them. */
 typedef struct State {
     PyObject *error; /* imgstat.Error */
-    PyObject *array_type, *stats_type, *histogram_type;
+    PyObject *array_type, *stats_type, *stats_batch_type, *histogram_type;
     PyObject *record_type, *transfer_type, *file_type, *dataset_type;
     PyObject *chain_type;
     struct HeldChain *chains;   /* of chains.c; the first member that is no object */
@@ -39,6 +39,7 @@ int add_record(PyObject *module);
 int add_run(PyObject *module);
 int add_save(PyObject *module);
 int add_stats(PyObject *module);
+int add_stats_batch(PyObject *module);
 int add_transfer(PyObject *module);
 int add_transform(PyObject *module);
 int add_transform_files(PyObject *module);

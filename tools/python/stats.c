@@ -151,7 +151,7 @@ static int read_later(Stats *stats)
     pthread_mutex_lock(&reading);
     HeldChain *const later = stats->later;
     if (later)
-        res = chain_record(later, &stats->how, &stats->records[0], &err);
+        res = chain_record(later, 0, &stats->how, &stats->records[0], &err);
     if (later && res == IMGSTAT_OK) {
         chain_give(later);
         array = stats->array;

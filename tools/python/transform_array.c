@@ -219,13 +219,15 @@ static ImgstatResult describe(const Call *call, const ArrayImages *images, size_
     return res;
 }
 
-static ImgstatResult map(const Call *call, ImgstatDevice *device, const ImagePro *from,
+/* n: images that a chain maps together. */
+static ImgstatResult map(const Call *call, ImgstatDevice *device, size_t n, const ImagePro *from,
                          const ImagePro *reference, ImagePro *to, ImgstatError *err)
 {
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
     if (call->chain)
-        return chain_run(call->chain, from, to, call->from.view.stream, err);
+        return chain_run(call->chain, &(Series){from, n, call->from.image_step},
+                         &(Series){to, n, call->to.image_step}, call->from.view.stream, err);
     if (call->work->transfer)
         return imgstat_transfer_apply(device, call->work->transfer, from, call->from.alpha, to,
                                       err);
@@ -233,7 +235,9 @@ static ImgstatResult map(const Call *call, ImgstatDevice *device, const ImagePro
                                       to, err);
 }
 
-static ImgstatResult transform_image(Call *call, ImgstatDevice *device, size_t i, ImgstatError *err)
+/* Maps images i to i + n - 1. */
+static ImgstatResult transform_images(Call *call, ImgstatDevice *device, size_t i, size_t n,
+                                      ImgstatError *err)
 {
     const uint16_t parts = call->way == WAY_PLANES ? call->from.channels : 1;
     const bool matches = call->work->reference != NULL;
@@ -247,7 +251,7 @@ static ImgstatResult transform_image(Call *call, ImgstatDevice *device, size_t i
             res = describe(call, &call->reference, 0, c, i == 0, &call->reference_scratch,
                            &reference, err);
         if (res == IMGSTAT_OK)
-            res = map(call, device, &from, matches ? &reference : NULL, &to, err);
+            res = map(call, device, n, &from, matches ? &reference : NULL, &to, err);
     }
     if (res == IMGSTAT_OK)
         array_image_store(&call->to, i, &call->to_scratch);
@@ -263,8 +267,16 @@ static ImgstatResult find_chain(Call *call, ImgstatError *err)
     const ImgstatResult res = describe(call, &call->from, 0, 0, false, NULL, &like, err);
     if (res != IMGSTAT_OK || like.width == 0 || like.height == 0)
         return res;
-    return chain_take(call->state, call->work->method, &like, call->from.alpha,
+    return chain_take(call->state, call->work->method, &like, 1, call->from.alpha,
                       call->from.view.stream, &call->chain, err);
+}
+
+/* How many images one call maps: all of them where nothing is copied and they have no masks. */
+static size_t at_once(const Call *call)
+{
+    return call->chain && call->from.view.memory == IMGSTAT_CUDA && call->from.mask.n_dims == 0
+               ? call->from.n
+               : 1;
 }
 
 /* Maps all images, without the interpreter's lock. *going: no signal came. */
@@ -275,8 +287,9 @@ static ImgstatResult map_images(Call *call, ImgstatDevice *device, Work *work, b
     ImgstatResult res = IMGSTAT_OK;
     if (view->memory == IMGSTAT_CUDA && !call->chain)
         res = driver_wait(view->device_id, view->stream, err);
-    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK && *going; i++) {
-        res = transform_image(call, device, i, err);
+    const size_t each = at_once(call);
+    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK && *going; i += each) {
+        res = transform_images(call, device, i, each, err);
         *going = work_continues(work);
     }
     return res;

@@ -27,6 +27,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_create(ImgstatDevic
                                                                     uint16_t channels,
                                                                     ImgstatPending **out,
                                                                     ImgstatError *err);
+
+/* The same for n images at a time. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_pending_create_series(ImgstatDevice *device, ImgstatSample sample, uint16_t channels,
+                              size_t n, ImgstatPending **out, ImgstatError *err);
 IMGSTAT_API void imgstat_pending_destroy(ImgstatPending *pending); /* accepts NULL */
 
 /* Enqueues the measurement of an image. It replaces what was measured before. */
@@ -34,18 +39,37 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_async(ImgstatPendin
                                                                    const ImagePro *image,
                                                                    void *stream, ImgstatError *err);
 
-/* Returns the address of a channel's counts, for kernels that follow on the stream: 256 or 65,536
- * counts of 64 bits in ascending order of values. They include NaN, infinite and nodata samples,
- * but no masked ones. Samples of more than 16 bits have none: 0. */
+/* The same of a series, as batches in an array are: n images like the first one, no more than the
+ * object was made for, each `step` bytes behind the one before. Images of a series have no mask.
+ * One launch measures all whose samples have 8 bits, if `step` is a multiple of 16. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_series_async(ImgstatPending *pending,
+                                                                          const ImagePro *first,
+                                                                          size_t n, int64_t step,
+                                                                          void *stream,
+                                                                          ImgstatError *err);
+
+/* Returns the address of a channel's counts, of the first image, for kernels that follow on the
+ * stream: 256 or 65,536 counts of 64 bits in ascending order of values. They include NaN, infinite
+ * and nodata samples, but no masked ones. Samples of more than 16 bits have none: 0. */
 IMGSTAT_API ImgstatDevPtr imgstat_pending_counts(const ImgstatPending *pending, uint16_t channel);
 
-/* Waits for the stream and makes a record of the last measurement. how: NULL, or what a first read
- * can answer; anything that would read the pixels again is an IMGSTAT_ERR_ARG. */
+/* Waits for the stream and makes a record of the last measurement, of a series that of its first
+ * image. how: NULL, or what a first read can answer; anything that would read the pixels again is
+ * an IMGSTAT_ERR_ARG. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_record(ImgstatPending *pending,
                                                                     void *stream,
                                                                     const ImgstatMeasure *how,
                                                                     ImgstatRecord **out,
                                                                     ImgstatError *err);
+
+/* Makes a record of image i of the last series. The first such call waits for the stream and copies
+ * what was measured of all of them. After a graph has measured again, imgstat_pending_record comes
+ * first. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_record_of(ImgstatPending *pending,
+                                                                       size_t i, void *stream,
+                                                                       const ImgstatMeasure *how,
+                                                                       ImgstatRecord **out,
+                                                                       ImgstatError *err);
 
 /* ---- Transforming ------------------------------------------------------------------------- */
 
@@ -79,6 +103,15 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChai
                                                                      const ImagePro *from,
                                                                      ImagePro *to, void *stream,
                                                                      ImgstatError *err);
+
+/* The same of a series, as batches in an array are: n images like `from`, each from_step bytes
+ * behind the one before, to as many like `to`, which do not overlap. Images of a series have no
+ * mask. One launch transforms all that have 8 bits, no more than 2^20 samples, one map for all
+ * channels, no gaps between rows, and steps of multiples of 16; others have launches of their
+ * own. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_series_async(
+    ImgstatChain *chain, const ImagePro *from, int64_t from_step, ImagePro *to, int64_t to_step,
+    size_t n, void *stream, ImgstatError *err);
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
 

@@ -183,3 +183,84 @@ Test(chain, refuses_other_images)
     cr_expect_eq(imgstat_transform_async(chain, &fewer, &to, NULL, NULL), IMGSTAT_ERR_ARG);
     imgstat_chain_destroy(chain);
 }
+
+/* Images lie `step` bytes apart, with something between them that stays. */
+Test(chain, maps_a_series)
+{
+    enum { N = 5, SIZE = 12, STEP = 16 };
+    static const ImgstatTransform transforms[] = {IMGSTAT_EQUALIZE, IMGSTAT_STRETCH};
+    uint8_t pixels[N * STEP], all[N * STEP], one[SIZE];
+    for (int i = 0; i < N * STEP; i++)
+        pixels[i] = (uint8_t)(i * i * 7 % 251);
+    for (size_t t = 0; t < 2; t++) {
+        const ImgstatMethod method = {.transform = transforms[t]};
+        const ImagePro first = wrap(pixels, 4, 3, 1, IMGSTAT_U8);
+        ImagePro to = wrap(all, 4, 3, 1, IMGSTAT_U8), alone = wrap(one, 4, 3, 1, IMGSTAT_U8);
+        ImgstatChain *chain;
+        cr_assert_eq(imgstat_chain_create(device, &method, &first, -1, &chain, NULL), IMGSTAT_OK);
+        memset(all, 77, sizeof all);
+        cr_assert_eq(imgstat_transform_series_async(chain, &first, STEP, &to, STEP, N, NULL, NULL),
+                     IMGSTAT_OK);
+        for (int i = 0; i < N; i++) {
+            const ImagePro from = wrap(pixels + i * STEP, 4, 3, 1, IMGSTAT_U8);
+            cr_assert_eq(imgstat_image_transform_to(device, &method, &from, -1, NULL, &alone, NULL),
+                         IMGSTAT_OK);
+            cr_expect_arr_eq(all + i * STEP, one, SIZE, "image %d", i);
+            for (int k = SIZE; k < STEP; k++)
+                cr_expect_eq(all[i * STEP + k], 77);
+        }
+        cr_expect_eq(imgstat_transform_series_async(chain, &first, STEP, &to, 11, N, NULL, NULL),
+                     IMGSTAT_ERR_ARG); /* they would overlap */
+        ImagePro masked = first;
+        masked.mask = pixels;
+        masked.mask_pitch = 4;
+        cr_expect_eq(imgstat_transform_series_async(chain, &masked, STEP, &to, STEP, N, NULL, NULL),
+                     IMGSTAT_ERR_ARG);
+        imgstat_chain_destroy(chain);
+    }
+}
+
+static void same_statistics(const ImgstatRecord *a, const ImgstatRecord *b)
+{
+    ImgstatStats left, right;
+    imgstat_record_stats(a, 0, &left);
+    imgstat_record_stats(b, 0, &right);
+    cr_expect_eq(left.count, right.count);
+    cr_expect_eq(left.nodata, right.nodata);
+    cr_expect_eq(left.sum, right.sum);
+    cr_expect_eq(left.stddev, right.stddev);
+    cr_expect_eq(left.max_at, right.max_at);
+}
+
+Test(chain, measures_a_series)
+{
+    enum { N = 5, SIZE = 12, STEP = 10 }; /* samples; images may overlap */
+    uint16_t pixels[N * SIZE];
+    ImgstatPending *pending;
+    for (int i = 0; i < N * SIZE; i++)
+        pixels[i] = (uint16_t)(i * i * 7 % 251);
+    ImagePro first = wrap(pixels, 4, 3, 1, IMGSTAT_U16);
+    imgstat_image_set_nodata(&first, (ImgstatValue){IMGSTAT_U16, {.u = 7}});
+    cr_assert_eq(imgstat_pending_create_series(device, IMGSTAT_U16, 1, N, &pending, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_series_async(pending, &first, N, STEP * 2, NULL, NULL),
+                 IMGSTAT_OK);
+    for (size_t i = 0; i < N; i++) {
+        ImgstatRecord *found, *alone;
+        ImagePro image = wrap(pixels + i * STEP, 4, 3, 1, IMGSTAT_U16);
+        imgstat_image_set_nodata(&image, (ImgstatValue){IMGSTAT_U16, {.u = 7}});
+        cr_assert_eq(imgstat_pending_record_of(pending, i, NULL, NULL, &found, NULL), IMGSTAT_OK);
+        cr_assert_eq(imgstat_measure_image(device, &image, NULL, &alone, NULL), IMGSTAT_OK);
+        same_statistics(found, alone);
+        imgstat_record_destroy(found);
+        imgstat_record_destroy(alone);
+    }
+    ImgstatRecord *none;
+    cr_expect_eq(imgstat_pending_record_of(pending, N, NULL, NULL, &none, NULL), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_measure_series_async(pending, &first, N + 1, STEP * 2, NULL, NULL),
+                 IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_measure_series_async(pending, &first, N, 3, NULL, NULL), IMGSTAT_ERR_ARG);
+    imgstat_pending_destroy(pending);
+    cr_expect_eq(imgstat_pending_create_series(device, IMGSTAT_U16, 1, 0, &pending, NULL),
+                 IMGSTAT_ERR_ARG);
+}

@@ -3,7 +3,7 @@
 # of Stats are tuples with a value for each: that is the Any in `float | Any`.
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Literal, SupportsIndex, final
+from typing import Any, ClassVar, Literal, SupportsIndex, final, overload
 
 __version__: str
 
@@ -117,6 +117,15 @@ class Stats:
     @property
     def histogram(self) -> Histogram | Any: ...
     def _repr_html_(self) -> str: ...
+
+# Registered as a Sequence[Stats].
+@final
+class StatsBatch:
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> Stats: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> list[Stats]: ...
 
 @final
 class Chain:
