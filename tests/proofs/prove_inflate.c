@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prove_inflate: fuzz_inflate or fuzz_inflate_lanes, which compare with zlib, on every short stream
- * of stored blocks, of the fixed codes, and of all codes of two bytes, a length and two distances.
- */
+ * of stored blocks, of the fixed codes, also behind a stored block, and of all codes of two bytes,
+ * a length and two distances. */
 #include "any.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -76,6 +76,11 @@ void prove(void)
         put_stored(&bits);
         break;
     case 1:
+        if (any(2)) {    /* behind a stored block of two bytes */
+            bits.n += 8; /* that is not the last */
+            put(&bits, 2 | (0xFFFFu ^ 2) << 16, 32);
+            put(&bits, 0x4241, 16);
+        }
         put(&bits, any(2) | 1 << 1, 3);
         put(&bits, any(1u << bound(12, MOST_BITS)), bound(12, MOST_BITS));
         break;
