@@ -57,10 +57,11 @@ static uint16_t compression_named(const char *name)
     return COMPRESSION_NONE;
 }
 
+/* libtiff does not read the rows of words that it writes with COMPRESSION_CCITTRLEW. */
 static bool is_fax(uint16_t compression)
 {
-    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
-           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
+    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTFAX3 ||
+           compression == COMPRESSION_CCITTFAX4;
 }
 
 static bool is_lossy(uint16_t compression)

@@ -82,9 +82,10 @@ def test_named(program, gpus):
 
 def test_old_driver(program):
     """A driver older than the build is an error in one sentence, with both versions."""
-    there = {"LD_LIBRARY_PATH": os.environ.get("IMGSTAT_STAND_IN_DRIVER", "")}
+    stand_in = os.environ.get("IMGSTAT_STAND_IN_DRIVER", "")
+    there = {"LD_LIBRARY_PATH": ":".join(filter(None, [stand_in, os.environ.get("LD_LIBRARY_PATH")]))}
     listed = run(program, "devices", **there).stdout
-    if not there["LD_LIBRARY_PATH"] or re.search("^cuda +absent: .*was not found", listed, re.M):
+    if not stand_in or re.search("^cuda +absent: .*was not found", listed, re.M):
         return
     old = r"the NVIDIA driver is too old: it supports CUDA 11\.4, and this build needs \d+\.\d+"
     check(re.search(rf"^cuda +absent: .*{old}$", listed, re.M), f"a driver that is too old: {listed}")

@@ -7,6 +7,7 @@
 #include "option_check.h"
 #include "option_table.h"
 #include "option_value.h"
+#include "sandbox.h"
 #include "shard_team.h"
 #include "text.h"
 
@@ -171,7 +172,7 @@ static void note_argument(const Option *option, const char *text, Options *o)
 {
     static const char neutral[] =
         " device jobs memory quiet verbose color save-record files0-from shard "
-        "shards state force skip-existing ";
+        "shards state force skip-existing no-sandbox ";
     char name[40];
     snprintf(name, sizeof name, " %s ", option->name);
     if (strstr(neutral, name) != NULL)
@@ -442,8 +443,10 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
         help_command(stdout, command, out->help == HELP_ALL);
         return PARSE_DONE;
     }
-    if (good && read_environment(out) && check_together(command, argv[0], out))
+    if (good && read_environment(out) && check_together(command, argv[0], out)) {
+        sandbox_enter(out);
         return PARSE_RUN;
+    }
     fprintf(stderr, "Try '%s --help'.\n", argv[0]);
     return PARSE_ERROR;
 }

@@ -70,7 +70,7 @@ typedef struct Options {
     ColourWanted colour;
     HelpWanted help;
 
-    bool recursive, indices, salvage;
+    bool recursive, indices, salvage, no_sandbox;
     ImgstatRegion region; /* width 0: whole pages */
     const char *pages;    /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;

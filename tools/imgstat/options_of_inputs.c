@@ -157,6 +157,13 @@ static const Option rows[] = {
      .more = "Images that do not fit are read twice, by bands. On a GPU the memory that its "
              "driver takes of the processor's, and the buffers for pixels on their way, come on "
              "top."},
+    {.name = "no-sandbox", .type = OPTION_FLAG, .target = PLACE(no_sandbox),
+     .commands = LIMITED | MERGE, .group = GROUP_RUNNING, .rare = true,
+     .help = "Keep all rights of the process",
+     .otherwise = "Linux lets it read inputs, write into folders of outputs, run no program and use "
+                  "no network",
+     .more = "A directory or a list among the inputs allows reading everything. There is no sandbox "
+             "where a GPU may be used, and in imgstat-mpi."},
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, .target = PLACE(quiet),
      .commands = LIMITED | MERGE, .group = GROUP_RUNNING,
      .help = "Print errors only: no warnings, no progress",

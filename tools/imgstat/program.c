@@ -6,6 +6,7 @@
 #include "nearest.h"
 #include "option_table.h"
 #include "option_value.h"
+#include "sandbox.h"
 #include "status.h"
 #include "text.h"
 
@@ -143,6 +144,7 @@ int program_run(int argc, char **argv)
     imgstat_heap_keep(0);
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "16", 0); /* else 8 batches at most are decoded at once */
     status_catch_signals();
+    sandbox_allow();
     run_words(argc, argv);
     status_flush_stdout();
     return status_get();
