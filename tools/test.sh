@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
-# and runs every test of both. Exit status 0 if all passed.
+# and runs every test of both; then a part of it with ThreadSanitizer. Exit status 0 if all passed.
 # environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  IMGSTAT_DECODE=plain|threads (decoders: docs/formats.md;
 # then without the tests that look at which decoder does what)  CUDAARCHS (GPU architectures to compile for; default:
 # those of the GPUs here; without one PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older
@@ -78,6 +78,14 @@ for preset in release asan; do
         echo "== $preset: FAILED" >>"$closing"
     fi
 done
+
+echo "== threads: build and test"
+if tests/threads.sh 2>&1 | tee "$closing.log" && grep -q 'nothing found' "$closing.log"; then
+    printf '== threads: %s\n' "$(tail -n 1 "$closing.log")" >>"$closing"
+else
+    status=1
+    echo '== threads: FAILED' >>"$closing"
+fi
 
 # A wheel without CUDA, as others install it.
 if [ "$python" = '-DIMGSTAT_PYTHON=OFF' ] || ! /usr/bin/python3 -m venv build/venv 2>/dev/null ||

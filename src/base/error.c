@@ -105,11 +105,14 @@ size_t imgstat_text_utf8(const char *text, bool mask_controls, char *out, size_t
 static ImgstatResult fill(ImgstatError *err, ImgstatResult code, const char *file,
                           const char *sentence)
 {
-    char *whole = NULL;
-    if (file && asprintf(&whole, "%s: %s", file, sentence) < 0)
-        whole = NULL; /* without memory the name is left out */
-    const char *const text = whole ? whole : sentence;
-    const size_t length = mask(text, NULL, 0, 0), name = whole ? mask(file, NULL, 0, 0) : 0;
+    char small[2 * MESSAGE_BYTES], *large = NULL; /* where memory has run out, `small` must do */
+    const bool cut =
+        file && snprintf(small, sizeof small, "%s: %s", file, sentence) >= (int)sizeof small;
+    if (cut && asprintf(&large, "%s: %s", file, sentence) < 0)
+        large = NULL;
+    const char *const text = large ? large : file ? small : sentence;
+    const size_t length = mask(text, NULL, 0, 0), all = file ? mask(file, NULL, 0, 0) : 0;
+    const size_t name = all < length ? all : length;
     const bool fits = length < MESSAGE_BYTES;
     *err = (ImgstatError){.code = code, .file_bytes = (uint16_t)name};
     (void)mask(text, err->message, fits ? length : HEAD_BYTES, fits ? length : length - TAIL_BYTES);
@@ -117,7 +120,7 @@ static ImgstatResult fill(ImgstatError *err, ImgstatResult code, const char *fil
         const size_t behind = length - name < TAIL_BYTES ? length - name : TAIL_BYTES;
         err->file_bytes = (uint16_t)(strlen(err->message) - behind);
     }
-    free(whole);
+    free(large);
     return code;
 }
 

@@ -198,7 +198,7 @@ static void run(Ring *ring, Thread *threads, char *outcome)
 {
     const InOrder *const order = ring->order;
     unsigned started = 0;
-    if (order->workers > 1)
+    if (order->workers > 1 || order->beside)
         while (started < order->workers &&
                pthread_create(&threads[started].id, NULL, thread_main, &threads[started]) == 0)
             started++;

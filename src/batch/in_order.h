@@ -20,6 +20,7 @@ typedef struct Ring Ring; /* in_order.c */
 typedef struct InOrder {
     size_t n;             /* jobs; SIZE_MAX where `begin` ends them */
     unsigned workers;     /* threads beside the calling one; 1: the calling thread does the work */
+    bool beside;          /* reports take time: one worker has a thread as well */
     size_t ahead;         /* outcomes that may wait for the report of an earlier job; 0: a few for
                            * each worker, as in_order_capacity says */
     size_t worker_bytes;  /* size of a thread's own struct, which begins as zeros */

@@ -4,7 +4,6 @@
 #include "batch/scheduler.h"
 
 #include "batch/job.h"
-#include "codec/work.h"
 #include "measure/page_reader.h"
 #include "transform/group_transfer.h"
 
@@ -17,6 +16,8 @@ typedef struct Outcome {
     char *warnings; /* sentences, each with its NUL */
     size_t warnings_bytes;
     MappedPages mapped;
+    AtomicFile *output; /* NULL, or lacks its name */
+    size_t number;      /* of that output */
 } Outcome;
 
 bool jobs_cancelled(void *context)
@@ -244,39 +245,24 @@ static void drop_warnings(Outcome *outcome)
     outcome->warnings_bytes = 0;
 }
 
-ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *warn_context,
-                        ImgstatFile **out, ImgstatError *err)
+/* Whether another process has made an output, which is skipped then. */
+static bool is_made_meanwhile(const Jobs *jobs, size_t index, Outcome *outcome)
 {
-    ImgstatOpen how = jobs->open;
-    how.warn = warn;
-    how.warn_context = warn_context;
-    const ImgstatJob *const job = &jobs->job[index];
-    if (jobs->n - index > jobs->share.workers) /* it begins about when this one ends */
-        (void)job_prefetch(&jobs->job[index + jobs->share.workers], PREFETCH_BYTES);
-    IMGSTAT_TRY(job_open(job, &how, &jobs->cancel, out, err));
-    const DecodeOptions options = {
-        .threads = jobs->share.threads,
-        .work = jobs->method.transform == IMGSTAT_CLAHE && !jobs->pipeline.transfer ? WORK_CLAHE
-                                                                                    : WORK_MAP};
-    ImgstatResult res = file_choose(*out, job->pages,
-                                    WITH_MASKS | (jobs->batch->drop_levels ? 0 : WITH_LEVELS), err);
-    if (res == IMGSTAT_OK)
-        res = file_select(*out, (*out)->chosen->page, &options, err);
-    if (res != IMGSTAT_OK) {
-        imgstat_file_close(*out);
-        *out = NULL;
-    }
-    return res;
+    outcome->done.skipped = jobs->batch->skip_existing && job_output_exists(&jobs->job[index]);
+    return outcome->done.skipped;
 }
 
 static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, Outcome *outcome)
 {
     const ImgstatJob *const job = &jobs->job[index];
     ImgstatError *const err = &outcome->error;
-    if (jobs->batch->skip_existing && job_output_exists(job)) {
-        outcome->done.skipped = true;
+    const bool exists = jobs->batch->skip_existing && job_output_exists(job);
+    outcome->done.skipped = exists && codec_file_is_whole(job->output);
+    if (outcome->done.skipped)
         return IMGSTAT_OK;
-    }
+    worker->redoes = exists;
+    worker->output =
+        jobs->n > 1 && synced_outputs_have_room(&jobs->outputs) ? &outcome->output : NULL;
     if (jobs->failed && jobs->failed[index]) {
         *err = *jobs->failed[index];
         return err->code;
@@ -301,10 +287,10 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     outcome->done.lost_rows = file ? imgstat_file_lost_rows(file) : 0;
     imgstat_file_close(file);
     jobs_yield_memory(jobs, worker);
-    if (res == IMGSTAT_ERR_IO && jobs->batch->skip_existing && job_output_exists(job)) {
-        outcome->done.skipped = true; /* another process has made it meanwhile */
+    if (outcome->output)
+        outcome->number = synced_outputs_add(&jobs->outputs);
+    if (res == IMGSTAT_ERR_IO && is_made_meanwhile(jobs, index, outcome))
         return IMGSTAT_OK;
-    }
     const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;
     return nameless ? error_add_file(err, res, job->input) : res;
 }
@@ -446,12 +432,21 @@ static void close_worker(void *context, void *worker)
     worker_close(worker);
 }
 
+static void name_output(Jobs *jobs, size_t index, Outcome *outcome)
+{
+    const ImgstatResult res = synced_outputs_commit(
+        &jobs->outputs, outcome->number, index + 1 == jobs->n, outcome->output, &outcome->error);
+    if (res != IMGSTAT_OK && !is_made_meanwhile(jobs, index, outcome))
+        outcome->done.result = res;
+}
+
 static bool report(void *context, size_t index, void *result)
 {
     Jobs *const jobs = context;
     Outcome *const outcome = result;
     const ImgstatBatch *const batch = jobs->batch;
-    (void)index;
+    if (outcome->output)
+        name_output(jobs, index, outcome);
     if (jobs->feeding && feeding_opened(jobs->feeding, NULL) != IMGSTAT_OK)
         atomic_store(&jobs->stop, true);
     device_list_report(&jobs->devices);
@@ -471,8 +466,11 @@ static bool report(void *context, size_t index, void *result)
 
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
+    const size_t usual = in_order_capacity(jobs->share.workers);
     InOrder order = {.n = jobs->n,
+                     .ahead = usual > SYNCED_MOST ? usual : SYNCED_MOST,
                      .workers = jobs->share.workers,
+                     .beside = jobs->n > 1,
                      .worker_bytes = sizeof(TransformWorker),
                      .outcome_bytes = sizeof(Outcome),
                      .context = jobs,

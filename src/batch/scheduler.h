@@ -7,6 +7,7 @@
 #include "batch/feeding.h"
 #include "batch/in_order.h"
 #include "batch/shared_groups.h"
+#include "batch/synced_outputs.h"
 #include "transform/file.h"
 #include "transform/page.h"
 
@@ -38,6 +39,7 @@ typedef struct Jobs {
     Ring *ring; /* NULL: no worker waits for a report */
     DeviceList devices;
     Feeding *feeding; /* NULL: the device does not decode */
+    SyncedOutputs outputs;
     atomic_bool stop; /* nothing more is begun */
     bool grouped;     /* a job has a group */
     bool any_only_mapped;

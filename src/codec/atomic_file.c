@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* atomic_file.c: temporary file beside the target, checked close, rename. */
-#define _GNU_SOURCE /* renameat2 */
+/* atomic_file.c: a file without a name in the target's folder, sync, link or rename. */
+#define _GNU_SOURCE /* renameat2, O_TMPFILE */
 #include "codec/atomic_file.h"
+
+#include "codec/file_attributes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +18,13 @@
 static ImgstatResult io_error(const AtomicFile *output, const char *what, ImgstatError *err)
 {
     return error_file(err, IMGSTAT_ERR_IO, output->name, "cannot %s: %s", what, strerror(errno));
+}
+
+/* Behind the last slash. */
+static const char *base_of(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 bool atomic_file_exists(const char *path)
@@ -55,63 +64,79 @@ ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Creates a file with a random name. mkostemp has no argument for the mode, from which the kernel
- * takes the umask. */
-static int create_unique(char *path, mode_t mode)
+/* Links an open file to a name that must not exist. */
+static int link_open(int fd, const char *to)
+{
+    char from[32];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
+}
+
+/* Sets output->temporary, ".NAME.XXXXXX" in the target's folder, at random, and output->fd if that
+ * is -1: a file of that name is created. Else the open file gets that name. A long NAME is cut, so
+ * that the whole fits NAME_MAX. */
+static ImgstatResult name_temporary(AtomicFile *output, mode_t mode, ImgstatError *err)
 {
     enum { ATTEMPTS = 100, LETTERS = 6 };
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567"; /* 32 */
+    const char *const base = base_of(output->target);
+    char *path = NULL;
+    if (asprintf(&path, "%.*s.%.200s.XXXXXX", (int)(base - output->target), output->target, base) <
+        0)
+        return error_memory(err, strlen(output->target), "a file name");
     char *const end = path + strlen(path) - LETTERS;
-    for (int i = 0; i < ATTEMPTS; i++) {
+    int made = -1;
+    for (int i = 0; made < 0 && i < ATTEMPTS && (i == 0 || errno == EEXIST); i++) {
         uint8_t random[LETTERS];
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-            return -1;
+            break;
         for (size_t k = 0; k < LETTERS; k++)
             end[k] = letters[random[k] % 32];
-        const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
+        made = output->fd >= 0 ? link_open(output->fd, path)
+                               : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     }
-    return -1;
+    if (made < 0) {
+        const ImgstatResult res = io_error(output, "create the file", err);
+        free(path);
+        return res;
+    }
+    output->temporary = path;
+    output->fd = output->fd >= 0 ? output->fd : made;
+    return IMGSTAT_OK;
 }
 
-/* Sets what writing into the old file would have kept. The owner comes first, because changing it
- * clears bits of the mode. A user who may not change the owner may still set the group. File
- * systems without permissions refuse, which is no failure: it is none for cp. */
-static bool set_owner_and_mode(int fd, const struct stat *old)
+/* Opens a file in the target's folder that has no name, and so is gone if the process ends before
+ * its time. -1 where the file system has no such files, or no name could be given later. */
+static int open_nameless(const AtomicFile *output, mode_t mode)
 {
-    struct stat st;
-    if (fstat(fd, &st) == 0 && (st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
-        fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0 &&
-        errno != EPERM && errno != ENOTSUP && errno != EINVAL)
-        return false;
-    return fchmod(fd, old->st_mode & 0777) == 0 || errno == EPERM || errno == ENOTSUP;
+    const size_t length = (size_t)(base_of(output->target) - output->target);
+    char *const dir = length ? strndup(output->target, length) : strdup(".");
+    char there[32];
+    int fd = dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
+    free(dir);
+    snprintf(there, sizeof there, "/proc/self/fd/%d", fd);
+    if (fd >= 0 && access(there, F_OK) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
-/* Opens ".NAME.XXXXXX" in the target's folder. A long NAME is cut, so that the whole fits NAME_MAX.
- * old: the file to be replaced, or NULL. */
+/* Opens the file that becomes the target. old: the file to be replaced, or NULL. */
 static ImgstatResult open_beside(AtomicFile *output, mode_t mode, const struct stat *old,
                                  ImgstatError *err)
 {
-    const char *slash = strrchr(output->target, '/');
-    const int dir = slash ? (int)(slash + 1 - output->target) : 0;
-    const char *base = output->target + dir;
+    const char *const base = base_of(output->target);
     if (strlen(base) > NAME_MAX || !*base) {
         errno = *base ? ENAMETOOLONG : EISDIR;
         return io_error(output, "create the file", err);
     }
-    if (asprintf(&output->temporary, "%.*s.%.200s.XXXXXX", dir, output->target, base) < 0) {
-        output->temporary = NULL;
-        return error_memory(err, strlen(output->target), "a file name");
-    }
-    output->fd = create_unique(output->temporary, old ? 0600 : mode);
-    if (output->fd < 0) {
-        const ImgstatResult res = io_error(output, "create the file", err);
-        free(output->temporary);
-        output->temporary = NULL;
-        return res;
-    }
-    if (old && !set_owner_and_mode(output->fd, old))
+    if (old)
+        mode = 0600;
+    output->fd = open_nameless(output, mode);
+    if (output->fd < 0)
+        IMGSTAT_TRY(name_temporary(output, mode, err));
+    if (old && !file_attributes_copy(output->target, old, output->fd))
         return io_error(output, "set permissions", err);
     return IMGSTAT_OK;
 }
@@ -345,18 +370,40 @@ static int rename_to_new(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* Renames to the target in one step. If that replaces a file, the new bytes reach the disk first,
- * so that a power cut leaves the old file or the new one. A new file risks nothing that existed. */
-static ImgstatResult rename_over(AtomicFile *output, ImgstatError *err)
+/* Brings what a file or folder has to the disk. What cannot be synced needs no sync. */
+static bool sync_open(int fd)
 {
-    if (output->replace) {
-        if (access(output->target, F_OK) == 0 && fdatasync(output->fd) != 0)
-            return io_error(output, "write", err);
-    }
-    const int closed = close(output->fd);
-    output->fd = -1;
-    if (closed != 0)
-        return io_error(output, "write", err);
+    while (fsync(fd) != 0)
+        if (errno != EINTR)
+            return errno == EINVAL;
+    return true;
+}
+
+/* A folder that may not be read is not synced: then a power cut can take the new name away, not
+ * more. */
+static bool sync_folder(const AtomicFile *output)
+{
+    char *const path = strdup(output->target);
+    if (!path)
+        return true;
+    path[base_of(output->target) - output->target] = '\0';
+    const int fd = open(*path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = fd < 0 || sync_open(fd);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return good;
+}
+
+/* Gives the file the name of the target in one step. */
+static ImgstatResult take_name(AtomicFile *output, ImgstatError *err)
+{
+    if (!output->temporary && link_open(output->fd, output->target) == 0)
+        return IMGSTAT_OK;
+    if (!output->temporary && (errno != EEXIST || !output->replace))
+        return io_error(output, "complete the file", err);
+    if (!output->temporary)
+        IMGSTAT_TRY(name_temporary(output, 0, err));
     const int renamed = output->replace ? rename(output->temporary, output->target)
                                         : rename_to_new(output->temporary, output->target);
     if (renamed != 0)
@@ -366,9 +413,24 @@ static ImgstatResult rename_over(AtomicFile *output, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* The bytes reach the disk before the name does, so that a power cut leaves the file whole, or what
+ * was there before. */
+static ImgstatResult complete(AtomicFile *output, ImgstatError *err)
+{
+    if (!sync_open(output->fd))
+        return io_error(output, "write", err);
+    IMGSTAT_TRY(take_name(output, err));
+    const int closed = close(output->fd);
+    output->fd = -1;
+    if (closed != 0)
+        return io_error(output, "write", err);
+    return output->with_others || sync_folder(output) ? IMGSTAT_OK
+                                                      : io_error(output, "complete the file", err);
+}
+
 ImgstatResult atomic_file_commit(AtomicFile *output, ImgstatError *err)
 {
-    const ImgstatResult res = output->target ? rename_over(output, err) : copy_out(output, err);
+    const ImgstatResult res = output->target ? complete(output, err) : copy_out(output, err);
     atomic_file_discard(output);
     return res;
 }

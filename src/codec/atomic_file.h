@@ -7,15 +7,17 @@
 
 #include <sys/types.h>
 
-/* An output being written. Bytes go to a temporary file beside the target, which a rename
- * completes. If the target cannot be replaced ("-", a FIFO, a device, an output of the program),
- * they go to an unlinked file that is copied at the end. */
+/* An output being written. Bytes go to a file without a name in the target's folder, which gets
+ * that of the target when it is on the disk; where there are no such files, to a hidden one. If the
+ * target cannot be replaced ("-", a FIFO, a device, an output of the program), they go to an
+ * unlinked file that is copied at the end. */
 typedef struct AtomicFile {
     char *name;           /* as the user wrote it; begins every message */
     char *target;         /* that the rename replaces, symbolic links resolved; NULL: copied */
-    char *temporary;      /* path of the temporary; NULL: unlinked */
+    char *temporary;      /* path of the hidden file; NULL: it has no name */
     int fd;               /* open for reading and writing at any position */
     bool replace;         /* an existing target may be replaced */
+    bool with_others;     /* more outputs follow: the folder is synced after them */
     bool standard;        /* copied to standard output */
     ImgstatOutput sink;   /* where the bytes are copied; its write is NULL without a sink */
     bool sink_began;      /* write was called */
@@ -32,8 +34,8 @@ ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err);
 bool atomic_file_exists(const char *path);
 
 /* Opens an output, with the rules of cp. A new file gets `mode` less the umask. An existing file is
- * replaced only with `replace`; its mode stays, and its owner where that is allowed. A symbolic
- * link stays, and its target is replaced. */
+ * replaced only with `replace`; its mode stays, and where that is allowed its owner, access control
+ * list and extended attributes. A symbolic link stays, and its target is replaced. */
 ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, AtomicFile **out,
                                ImgstatError *err);
 

@@ -90,7 +90,12 @@ const char *imgstat_format_of_file(const char *path)
 ImgstatResult decoder_open(const Codec *codec, const Source *source, const ImgstatOpen *how,
                            DecodeMode mode, Decoder **out, ImgstatError *err)
 {
-    IMGSTAT_TRY(codec->open(source, how, out, err));
+    const ImgstatResult res = source_settle(source, codec->open(source, how, out, err), err);
+    if (res != IMGSTAT_OK) {
+        decoder_close(*out);
+        *out = NULL;
+        return res;
+    }
     Decoder *const decoder = *out;
     decoder->mode = mode;
     decoder->page.page = IMGSTAT_NO_PAGE;
@@ -141,9 +146,15 @@ ImgstatResult decoder_add_page(const Decoder *decoder, uint32_t page, ImgstatRes
     return error_add_page(err, code, page, decoder_page_name(decoder, page, text));
 }
 
+ImgstatResult decoder_settle(const Decoder *decoder, ImgstatResult result, ImgstatError *err)
+{
+    return decoder->how.salvage ? result : source_settle(decoder->source, result, err);
+}
+
 /* Ends a step of the page selected. After a failure no page is selected. */
 static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError *err)
 {
+    res = decoder_settle(decoder, res, err);
     if (res == IMGSTAT_OK)
         return res;
     decoder->channel_names = NULL;
@@ -358,6 +369,8 @@ ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePa
     encoder->page = *page;
     encoder->next_row = encoder->band_rows = 0;
     IMGSTAT_TRY(encoder->format->begin_page(encoder, like, err));
+    if (like) /* its metadata may have been left out */
+        IMGSTAT_TRY(decoder_settle(like, IMGSTAT_OK, err));
     encoder->pages++;
     return IMGSTAT_OK;
 }

@@ -165,6 +165,10 @@ enum { CODEC_PROBE_BYTES = 16 };
 ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, const Codec **out,
                              ImgstatError *err);
 
+/* Returns whether a file has the end that PNG and TIFF files have. Empty files, zeros and what is
+ * cut are not whole; files of other formats are. */
+bool codec_file_is_whole(const char *path);
+
 /* Returns codec number i of the table, NULL behind the last. */
 const Codec *codec_at(size_t i);
 
@@ -224,6 +228,9 @@ ImgstatResult decoder_add_page(const Decoder *decoder, uint32_t page, ImgstatRes
 
 /* Returns the error of a file that has changed while it was read. */
 ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
+
+/* As source_settle. Salvaging takes what cannot be read for damage. */
+ImgstatResult decoder_settle(const Decoder *decoder, ImgstatResult result, ImgstatError *err);
 
 /* Adds a kind of metadata to a layout, if there is room. */
 void layout_add(ImgstatLayout *layout, const char *metadata);

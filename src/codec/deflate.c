@@ -230,8 +230,10 @@ static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uin
     if (!spare_room(d, deflate_bound(n)))
         return 0;
     const size_t matches = by_matches(d, from, n, last, to);
+    if (matches == 0)
+        return 0;
     const size_t runs = deflate_coder_write(d->coder, runs_coding(d), from, n, last, d->spare);
-    if (matches > 0 && matches <= runs)
+    if (matches <= runs)
         return matches;
     memcpy(to, d->spare, runs);
     return runs;

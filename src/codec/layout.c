@@ -48,6 +48,7 @@ ImgstatResult imgstat_file_layout(ImgstatFile *file, ImgstatLayout *out, Imgstat
         add_metadata(out, &metadata);
         decoder->codec->layout(decoder, out);
     }
+    res = decoder_settle(decoder, res, err);
     metadata_release(&metadata);
     warnings_release(&silent);
     return res;

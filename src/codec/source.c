@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,13 @@
 enum {
     SPOOL_BYTES = 1 << 18, /* read from a pipe at a time: system calls take little of the time */
     WAIT_MS = 200          /* until an interruption in another thread is noticed */
+};
+
+/* Threads may fail at the same time. */
+struct SourceFailure {
+    atomic_flag taken;
+    atomic_bool there; /* `first` is complete */
+    ImgstatError first;
 };
 
 bool source_is_file(const char *path, uint64_t *bytes)
@@ -161,7 +169,9 @@ static ImgstatResult create(const char *name, Source **out, ImgstatError *err)
         return error_memory(err, sizeof **out, "an input");
     (*out)->fd = -1;
     (*out)->name = strdup(name);
-    return (*out)->name ? IMGSTAT_OK : error_memory(err, strlen(name) + 1, "a file name");
+    (*out)->failure = calloc(1, sizeof *(*out)->failure);
+    return (*out)->name && (*out)->failure ? IMGSTAT_OK
+                                           : error_memory(err, strlen(name) + 1, "a file name");
 }
 
 static ImgstatResult hand_over(Source **source, ImgstatResult result)
@@ -243,21 +253,16 @@ void source_close(Source *source)
         close(source->fd);
     if (source->input.close)
         source->input.close(source->input.context);
+    free(source->failure);
     free(source->name);
     free(source);
 }
 
-ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
-                          size_t *got, ImgstatError *err)
+static ImgstatResult read_file(const Source *source, uint64_t offset, char *to, size_t bytes,
+                               size_t *got, ImgstatError *err)
 {
-    *got = 0;
-    if (offset >= source->bytes)
-        return IMGSTAT_OK;
-    if (source->input.read_at)
-        return read_input(source, offset, to, bytes, got, err);
     while (*got < bytes) {
-        const ssize_t n =
-            pread(source->fd, (char *)to + *got, bytes - *got, (off_t)(offset + *got));
+        const ssize_t n = pread(source->fd, to + *got, bytes - *got, (off_t)(offset + *got));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -267,4 +272,40 @@ ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_
         *got += (size_t)n;
     }
     return IMGSTAT_OK;
+}
+
+ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
+                          size_t *got, ImgstatError *err)
+{
+    ImgstatError why;
+    *got = 0;
+    if (offset >= source->bytes)
+        return IMGSTAT_OK;
+    const ImgstatResult res =
+        (source->input.read_at ? read_input : read_file)(source, offset, to, bytes, got, &why);
+    if (res == IMGSTAT_OK)
+        return res;
+    source_fail(source, &why);
+    if (err)
+        *err = why;
+    return res;
+}
+
+void source_fail(const Source *source, const ImgstatError *why)
+{
+    SourceFailure *const failure = source->failure;
+    if (!failure || atomic_flag_test_and_set(&failure->taken))
+        return;
+    failure->first = *why;
+    atomic_store(&failure->there, true);
+}
+
+ImgstatResult source_settle(const Source *source, ImgstatResult result, ImgstatError *err)
+{
+    const SourceFailure *const failure = source->failure;
+    if (result == IMGSTAT_ERR_CANCELLED || !failure || !atomic_load(&failure->there))
+        return result;
+    if (err)
+        *err = failure->first;
+    return failure->first.code;
 }

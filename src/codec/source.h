@@ -8,13 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef struct SourceFailure SourceFailure;
+
 /* A file, standard input copied to an unlinked temporary file, or an input of the program. Threads
  * may share a source. */
 typedef struct Source {
-    char *name;         /* as the user wrote it; begins every message */
-    int fd;             /* -1: an input of the program */
-    ImgstatInput input; /* its read_at is NULL if there is an fd */
-    uint64_t bytes;     /* size */
+    char *name;             /* as the user wrote it; begins every message */
+    int fd;                 /* -1: an input of the program */
+    ImgstatInput input;     /* its read_at is NULL if there is an fd */
+    uint64_t bytes;         /* size */
+    SourceFailure *failure; /* the first; NULL: it is not kept */
 } Source;
 
 /* Returns whether `path` names a regular file. *bytes becomes its size. Does not open the file:
@@ -41,8 +44,16 @@ ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Sou
 /* Accepts NULL. */
 void source_close(Source *source);
 
-/* Reads `bytes` bytes at `offset`. *got is less only at the end of the file. */
+/* Reads `bytes` bytes at `offset`. *got is less only at the end of the file. The first failure
+ * stays for source_settle: many a caller takes what it cannot read for damage, or does without. */
 ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
                           size_t *got, ImgstatError *err);
+
+/* Makes `why` the failure that stays, if it is the first. Any thread. */
+void source_fail(const Source *source, const ImgstatError *why);
+
+/* Returns `result`, of what was done with bytes of the source; the first failure in its place if
+ * there was one and nobody cancelled. */
+ImgstatResult source_settle(const Source *source, ImgstatResult result, ImgstatError *err);
 
 #endif

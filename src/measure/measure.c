@@ -309,8 +309,13 @@ static ImgstatResult measure_several(PageSet *set, ImgstatRecord **out, ImgstatE
 static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
     Device *const device = set->device;
-    const ImgstatResult res =
-        set->n == 1 ? measure_one(set, out, err) : measure_several(set, out, err);
+    *out = NULL;
+    ImgstatResult res = set->n == 1 ? measure_one(set, out, err) : measure_several(set, out, err);
+    res = decoder_settle(set->file->decoder, res, err);
+    if (res != IMGSTAT_OK) {
+        imgstat_record_destroy(*out);
+        *out = NULL;
+    }
     band_memory_release(device, &set->memory);
     decoder_finish(set->file->decoder); /* the file may outlive the device */
     if (device->cache)

@@ -10,7 +10,7 @@
 static bool reset(TiffDecoder *td)
 {
     td->primed = false;
-    if (!TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td)))
+    if (!tiff_handle_read_directory(td, &td->handle))
         return false;
     tiff_page_prepare(td);
     return true;
@@ -31,9 +31,11 @@ bool tiff_row_salvaged(const TiffDecoder *td)
 /* Decodes a whole tile; errors are in td->failure. */
 static bool decode(TiffDecoder *td, uint32_t index, size_t bytes)
 {
-    TIFF *const tif = td->handle.tif;
     const tmsize_t n = (tmsize_t)bytes;
-    if (!reset(td) || !tiff_reset_jpeg_tables(td, tif))
+    if (!reset(td))
+        return false;
+    TIFF *const tif = td->handle.tif;
+    if (!tiff_reset_jpeg_tables(td, tif))
         return false;
     tiff_prime_lzw(td, index);
     tiff_clear_error(td);

@@ -78,7 +78,7 @@ static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
         IMGSTAT_TRY(tiff_handle_open(td, &td->handle, err));
     tiff_clear_error(td);
     td->offsets_truncated = false;
-    if (TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td)))
+    if (tiff_handle_read_directory(td, &td->handle))
         return IMGSTAT_OK;
     tiff_handle_close(&td->handle);
     const ImgstatResult code =

@@ -25,6 +25,7 @@ typedef struct TiffHandle {
     TiffStream *stream;
     TiffStrip *strip;    /* NULL: not needed so far */
     bool needs_catch_up; /* strip gave rows that tif has not decoded */
+    bool lost;           /* cannot be closed */
 } TiffHandle;
 
 typedef struct TiffHelpers TiffHelpers;           /* tiff/tile_threads.c */
@@ -36,6 +37,8 @@ typedef struct TiffDecoder {
     TiffHandle *planes;     /* TIFF_READ_SCANLINES: a handle for each plane after the first */
     StackAxes axes;         /* of the pages of the chain, as texts declare them */
     ImgstatError failure;   /* libtiff's first error since tiff_clear_error */
+    bool no_memory;         /* for a part of a directory */
+    bool torn;              /* libtiff 4.5 would free more fields than there are */
     bool offsets_truncated; /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
     uint64_t plane_at;    /* how far behind the strips of the directory the page's own lie */
@@ -83,7 +86,14 @@ static inline bool tiff_is_deflate(uint16_t compression)
 /* Opens a handle that reports to td. */
 ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError *err);
 
+/* Reads the directory of the page selected. Returns false with a message in td->failure, if libtiff
+ * had any. */
+bool tiff_handle_read_directory(TiffDecoder *td, TiffHandle *handle);
+
 void tiff_handle_close(TiffHandle *handle);
+
+/* Notes that libtiff had no memory for a part of a directory. */
+void tiff_no_memory(TiffDecoder *td);
 
 /* Forgets libtiff's last error. */
 void tiff_clear_error(TiffDecoder *td);

@@ -4,8 +4,8 @@
 #ifndef IMGSTAT_TIFF_FIELD_REWRITE_H
 #define IMGSTAT_TIFF_FIELD_REWRITE_H
 
+#include "base/text_buffer.h"
 #include "tiff/stack_axes.h"
-#include "tiff/text_buffer.h"
 
 enum {
     TAG_PHOTOSHOP = 34377,

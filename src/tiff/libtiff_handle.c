@@ -75,6 +75,26 @@ static void note_error(TiffDecoder *td, const char *text)
         (void)!error_set(&td->failure, message_code(text), "%.*s", (int)length, text);
 }
 
+/* libtiff goes on without what it has no memory for, which may be pixels of another meaning. */
+static bool is_out_of_memory(const char *text)
+{
+    static const char *const signs[] = {"Out of memory", "ailed to allocate", "annot allocate",
+                                        "Registering anonymous field"};
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (strstr(text, signs[i]))
+            return true;
+    return false;
+}
+
+void tiff_no_memory(TiffDecoder *td)
+{
+    ImgstatError why;
+    const Source *const source = td->base.source;
+    td->no_memory = true;
+    (void)!error_file(&why, IMGSTAT_ERR_MEMORY, source->name, "out of memory for a directory");
+    source_fail(source, &why);
+}
+
 /* Not the file's own, which may be so long that nothing else has room in a message of libtiff. */
 static const char client_name[] = "TIFF";
 
@@ -91,6 +111,9 @@ static void on_message(TiffDecoder *td, bool is_error, const char *format, va_li
     const size_t name = strlen(client_name);
     if (strncmp(text, client_name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
         cause += name + 2;
+    if (is_out_of_memory(text))
+        tiff_no_memory(td);
+    td->torn = td->torn || strstr(text, "list of custom values");
     if (is_error || is_made_up(text) || is_cut_run(td, text) || is_narrow_jpeg(text))
         note_error(td, cause);
     else if (strstr(text, "Incorrect count for \"Strip") ||
@@ -308,7 +331,7 @@ ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError
 void tiff_handle_close(TiffHandle *handle)
 {
     tiff_strip_destroy(handle->strip);
-    if (handle->tif)
+    if (handle->tif && !handle->lost)
         TIFFClose(handle->tif);
 #if !OWN_HANDLERS
     if (handle->stream)
@@ -316,6 +339,16 @@ void tiff_handle_close(TiffHandle *handle)
 #endif
     free(handle->stream);
     *handle = (TiffHandle){.tif = NULL};
+}
+
+bool tiff_handle_read_directory(TiffDecoder *td, TiffHandle *handle)
+{
+    td->no_memory = td->torn = false;
+    const bool read = TIFFSetSubDirectory(handle->tif, tiff_page_at(td)) != 0;
+    handle->lost = td->torn;
+    if (td->no_memory)
+        (void)!error_set(&td->failure, IMGSTAT_ERR_MEMORY, "out of memory");
+    return read && !td->no_memory;
 }
 
 /* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,

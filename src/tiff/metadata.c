@@ -2,13 +2,13 @@
 /* metadata.c: fields of metadata to the neutral form, and from it. */
 #include "codec/metadata.h"
 #include "base/compiler.h"
+#include "base/text_buffer.h"
 #include "base/utf8.h"
 #include "codec/exif.h"
 #include "codec/iptc.h"
 #include "codec/photoshop.h"
 #include "tiff/decoder.h"
 #include "tiff/encoder.h"
-#include "tiff/text_buffer.h"
 
 #include <math.h>
 #include <stdlib.h>

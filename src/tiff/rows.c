@@ -123,9 +123,9 @@ static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
         return error_memory(err, n * sizeof *td->planes, "TIFF planes");
     for (uint16_t i = 1; i < n; i++) {
         IMGSTAT_TRY(tiff_handle_open(td, &td->planes[i], err));
-        if (!TIFFSetSubDirectory(td->planes[i].tif, tiff_page_at(td)))
-            return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name, "%s",
-                              td->failure.message);
+        if (!tiff_handle_read_directory(td, &td->planes[i]))
+            return error_file(err, td->failure.code ? td->failure.code : IMGSTAT_ERR_FORMAT,
+                              td->base.source->name, "%s", td->failure.message);
         if ((uint64_t)TIFFScanlineSize64(td->planes[i].tif) != td->layout.row_bytes)
             return decoder_changed(&td->base, err);
     }

@@ -122,24 +122,29 @@ static void name_extra(uint16_t kind, bool first_alpha, unsigned number, char *t
 
 /* Finds the text of a tag, which other users of libtiff in the process may have declared with
  * another shape. *bytes is 0 where there is none. */
-static const char *find_text(TIFF *tif, uint32_t tag, size_t *bytes)
+static const char *find_text(TiffDecoder *td, uint32_t tag, size_t *bytes)
 {
+    TIFF *const tif = td->handle.tif;
     const TIFFField *const field = TIFFFindField(tif, tag, TIFF_ANY);
     const char *data = NULL;
+    bool found = false;
     *bytes = 0;
     if (!field || TIFFFieldDataType(field) != TIFF_ASCII)
         return NULL;
     if (TIFFFieldPassCount(field) && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
         uint32_t count = 0;
-        if (TIFFGetField(tif, tag, &count, &data) && data)
-            *bytes = strnlen(data, count);
+        found = TIFFGetField(tif, tag, &count, &data);
+        *bytes = found && data ? strnlen(data, count) : 0;
     } else if (TIFFFieldPassCount(field)) {
         uint16_t count = 0;
-        if (TIFFGetField(tif, tag, &count, &data) && data)
-            *bytes = strnlen(data, count);
-    } else if (TIFFGetField(tif, tag, &data) && data) {
-        *bytes = strlen(data);
+        found = TIFFGetField(tif, tag, &count, &data);
+        *bytes = found && data ? strnlen(data, count) : 0;
+    } else {
+        found = TIFFGetField(tif, tag, &data);
+        *bytes = found && data ? strlen(data) : 0;
     }
+    if (found && !data)
+        tiff_no_memory(td);
     return data;
 }
 
@@ -157,7 +162,7 @@ static ImgstatResult name_by_texts(TiffDecoder *td, size_t own, ImgstatError *er
         td->names[0] = (char *)(uintptr_t)page->axis_name;
         return IMGSTAT_OK;
     }
-    const char *const found = find_text(td->handle.tif, TAG_GDAL_METADATA, &bytes);
+    const char *const found = find_text(td, TAG_GDAL_METADATA, &bytes);
     if (bytes == 0)
         return IMGSTAT_OK;
     char *const text = strndup(found, bytes); /* the field may lack its NUL */
@@ -185,6 +190,8 @@ static ImgstatResult name_channels(TiffDecoder *td, const char *const *names, ui
     uint16_t n_kinds = 0;
     const uint16_t *kinds = NULL;
     TIFFGetFieldDefaulted(td->handle.tif, TIFFTAG_EXTRASAMPLES, &n_kinds, &kinds);
+    if (n_kinds > 0 && !kinds)
+        return error_memory(err, n_kinds, "kinds of samples");
     td->names = malloc(n * (sizeof *td->names + NAME_BYTES));
     if (!td->names)
         return error_memory(err, n * (sizeof *td->names + NAME_BYTES), "channel names");
@@ -329,6 +336,8 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
                           format_name(layout->format));
     if (!TIFFGetField(td->handle.tif, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
         return error_file(err, IMGSTAT_ERR_FORMAT, name, "a palette image without a palette");
+    if (!map[0] || !map[1] || !map[2])
+        return error_memory(err, 0, "a palette");
     const size_t n = (size_t)1 << layout->bits;
     const uint16_t *const maps[3] = {map[0], map[1], map[2]};
     bool is_8bit = false;
@@ -363,10 +372,10 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
 /* The longest of "%f" is -DBL_MAX with 309 digits before the point. */
 enum { TAG_GDAL_NODATA = 42113, TEXT_BYTES = 512 };
 
-static bool read_text(TIFF *tif, char text[TEXT_BYTES])
+static bool read_text(TiffDecoder *td, char text[TEXT_BYTES])
 {
     size_t bytes = 0;
-    const char *const data = find_text(tif, TAG_GDAL_NODATA, &bytes);
+    const char *const data = find_text(td, TAG_GDAL_NODATA, &bytes);
     while (bytes > 0 && strchr(" \t\r\n\v\f", data[bytes - 1]))
         bytes--;
     if (bytes == 0 || bytes >= TEXT_BYTES)
@@ -422,7 +431,7 @@ void tiff_nodata_read(TiffDecoder *td)
     double x = 0;
     page->has_nodata = false;
     page->nodata = (ImgstatValue){.sample = page->sample};
-    if (!read_text(td->handle.tif, text))
+    if (!read_text(td, text))
         return;
     if (!parse_double(text, &x)) {
         warnings_report(&td->base.warnings, "its nodata value \"%s\" is not a number", text);

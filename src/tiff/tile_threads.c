@@ -80,7 +80,7 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool decompressor)
         if (helper->failed)
             helper->ready = false;
     } else if (tiff_handle_open(td, &td->handle, NULL) == IMGSTAT_OK &&
-               TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td))) {
+               tiff_handle_read_directory(td, &td->handle)) {
         tiff_page_prepare(td);
         helper->failed = false;
     }

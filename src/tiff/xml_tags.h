@@ -4,7 +4,7 @@
 #ifndef IMGSTAT_TIFF_XML_TAGS_H
 #define IMGSTAT_TIFF_XML_TAGS_H
 
-#include "tiff/text_buffer.h"
+#include "base/text_buffer.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,11 @@
 /* json_write.c: writes transfers as JSON text; docs/transforms.md has the schema. */
 #include "transfer/json.h"
 
-#include <json-c/json.h>
+#include "base/text_buffer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,245 +15,326 @@ const char *const transfer_transform_names[] = {"stretch",  "percentile", "means
 const char *const transfer_like_names[] = {"imgstat", "opencv",         "skimage", "imagemagick",
                                            "imagej",  "imagej-classic", "pillow",  "vips"};
 
-static json_object *value_new(ImgstatSample sample, uint64_t key)
+/* ---- JSON ---- */
+
+/* A comma, unless this is the first of an object or an array, or the value of a key. */
+static void separate(TextBuffer *text)
 {
+    if (text->n > 0 && !strchr("{[:", text->data[text->n - 1]))
+        text_add(text, ",", 1);
+}
+
+static void put_key(TextBuffer *text, const char *key)
+{
+    separate(text);
+    text_print(text, "\"%s\":", key);
+}
+
+/* Opens an object or an array: the bracket. */
+static void open_key(TextBuffer *text, const char *key, char bracket)
+{
+    put_key(text, key);
+    text_add(text, &bracket, 1);
+}
+
+static void put_close(TextBuffer *text, char bracket)
+{
+    text_add(text, &bracket, 1);
+}
+
+/* A real number, with a point or an exponent. */
+static void put_real(TextBuffer *text, double value)
+{
+    char number[40];
+    separate(text);
+    if (!isfinite(value)) {
+        text_print(text, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    snprintf(number, sizeof number, "%.17g", value);
+    char *const comma = strchr(number, ','); /* of some locales */
+    if (comma)
+        *comma = '.';
+    text_print(text, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
+}
+
+static void put_key_real(TextBuffer *text, const char *key, double value)
+{
+    put_key(text, key);
+    put_real(text, value);
+}
+
+static void put_key_count(TextBuffer *text, const char *key, uint64_t value)
+{
+    put_key(text, key);
+    text_print(text, "%" PRIu64, value);
+}
+
+static void put_key_string(TextBuffer *text, const char *key, const char *value)
+{
+    put_key(text, key);
+    text_add(text, "\"", 1);
+    for (const char *at = value; *at; at++) {
+        if ((unsigned char)*at < ' ')
+            text_print(text, "\\u%04x", *at);
+        else if (*at == '"' || *at == '\\')
+            text_print(text, "\\%c", *at);
+        else
+            text_add(text, at, 1);
+    }
+    text_add(text, "\"", 1);
+}
+
+/* ---- Transfers ---- */
+
+static void put_value(TextBuffer *text, ImgstatSample sample, uint64_t key)
+{
+    if (sample_is_float(sample) && !map_undefined(sample, key)) {
+        put_real(text, map_value(sample, key));
+        return;
+    }
+    separate(text);
     if (map_undefined(sample, key))
-        return NULL;
-    if (sample_is_float(sample))
-        return json_object_new_double(map_value(sample, key));
-    const uint64_t raw = sample_raw(sample, key);
-    if (!sample_is_signed(sample))
-        return json_object_new_uint64(raw);
-    const uint64_t zero = (uint64_t)1 << (sample_bits(sample) - 1);
-    return json_object_new_int64((int64_t)(key - zero));
+        text_print(text, "null");
+    else if (sample_is_signed(sample))
+        text_print(text, "%" PRId64, (int64_t)(key - ((uint64_t)1 << (sample_bits(sample) - 1))));
+    else
+        text_print(text, "%" PRIu64, sample_raw(sample, key));
 }
 
-static json_object *type_new(ImgstatSample sample, uint8_t bits)
+static void put_key_value(TextBuffer *text, const char *key, ImgstatSample sample, uint64_t value)
 {
-    json_object *const type = json_object_new_object();
-    json_object_object_add(type, "sample", json_object_new_string(imgstat_sample_name(sample)));
-    json_object_object_add(type, "bits",
-                           json_object_new_int(bits ? bits : (int)sample_bits(sample)));
-    return type;
+    put_key(text, key);
+    put_value(text, sample, value);
 }
 
-static json_object *pair_new(ImgstatSample sample, uint64_t lo, uint64_t hi)
+static void put_type(TextBuffer *text, ImgstatSample sample, uint8_t bits)
 {
-    json_object *const pair = json_object_new_array();
-    json_object_array_add(pair, value_new(sample, lo));
-    json_object_array_add(pair, value_new(sample, hi));
-    return pair;
+    put_key_string(text, "sample", imgstat_sample_name(sample));
+    put_key_count(text, "bits", bits ? bits : sample_bits(sample));
 }
 
-static json_object *table_new(const Transfer *transfer, const uint32_t *table)
+static void put_pair(TextBuffer *text, const char *key, ImgstatSample sample, uint64_t lo,
+                     uint64_t hi)
+{
+    open_key(text, key, '[');
+    put_value(text, sample, lo);
+    put_value(text, sample, hi);
+    put_close(text, ']');
+}
+
+static void put_table(TextBuffer *text, const Transfer *transfer, const uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(transfer->from);
     const ImgstatSample to = transfer->range.sample;
-    json_object *const values = json_object_new_array();
+    open_key(text, "table", '[');
     for (uint32_t key = 0; key < entries; key++) {
-        const bool undefined = map_undefined(transfer->from, key);
-        json_object_array_add(values, undefined ? NULL : value_new(to, sample_key(to, table[key])));
+        if (map_undefined(transfer->from, key)) {
+            separate(text);
+            text_print(text, "null");
+        } else {
+            put_value(text, to, sample_key(to, table[key]));
+        }
     }
-    return values;
+    put_close(text, ']');
 }
 
-static json_object *knots_new(const Map *map)
+static void put_knots(TextBuffer *text, const Map *map)
 {
-    json_object *const knots = json_object_new_array();
+    open_key(text, "knots", '[');
     for (uint32_t k = 0; k < map->n_knots; k++) {
-        json_object *const knot = json_object_new_array();
-        json_object_array_add(knot, value_new(map->from, map->knots[k].key));
-        json_object_array_add(knot, value_new(map->to.sample, map->knots[k].before));
-        json_object_array_add(knot, value_new(map->to.sample, map->knots[k].at));
-        json_object_array_add(knots, knot);
+        separate(text);
+        text_add(text, "[", 1);
+        put_value(text, map->from, map->knots[k].key);
+        put_value(text, map->to.sample, map->knots[k].before);
+        put_value(text, map->to.sample, map->knots[k].at);
+        put_close(text, ']');
     }
-    return knots;
+    put_close(text, ']');
 }
 
-/* The numbers that a map was made from; NULL: it has none, or they are not known. */
-static json_object *parameters_new(const Transfer *transfer, const Map *map)
+/* Whether the numbers that a map was made from are known; some have none. */
+static bool has_parameters(const Transfer *transfer, const Map *map)
 {
-    const bool narrow = sample_is_narrow(map->from);
-    if (narrow && !transfer->has_parameters)
-        return NULL;
-    switch (map->kind) {
-    case MAP_AFFINE: {
-        json_object *const object = json_object_new_object();
-        json_object_object_add(object, "black", value_new(map->from, map->black));
-        json_object_object_add(object, "white", value_new(map->from, map->white));
-        return object;
-    }
-    case MAP_LINEAR: {
+    return (!sample_is_narrow(map->from) || transfer->has_parameters) &&
+           (map->kind == MAP_AFFINE || map->kind == MAP_LINEAR || map->kind == MAP_POWER);
+}
+
+/* Puts their members. */
+static void put_parameters(TextBuffer *text, const Map *map)
+{
+    if (map->kind == MAP_AFFINE) {
+        put_key_value(text, "black", map->from, map->black);
+        put_key_value(text, "white", map->from, map->white);
+    } else if (map->kind == MAP_POWER) {
+        put_key_real(text, "gamma", map->factor);
+    } else {
         const double origin =
             sample_exceeds_double(map->from) ? map_value(map->from, map->origin) : 0.0;
-        json_object *const object = json_object_new_object();
-        json_object_object_add(object, "mean", json_object_new_double(origin + map->center));
-        json_object_object_add(object, "stddev", json_object_new_double(map->divisor));
-        json_object_object_add(object, "to_mean", json_object_new_double(map->offset));
-        json_object_object_add(object, "to_stddev", json_object_new_double(map->factor));
-        return object;
-    }
-    case MAP_POWER: {
-        json_object *const object = json_object_new_object();
-        json_object_object_add(object, "gamma", json_object_new_double(map->factor));
-        return object;
-    }
-    default:
-        return NULL;
+        put_key_real(text, "mean", origin + map->center);
+        put_key_real(text, "stddev", map->divisor);
+        put_key_real(text, "to_mean", map->offset);
+        put_key_real(text, "to_stddev", map->factor);
     }
 }
 
-static json_object *map_new(const Transfer *transfer, uint16_t m)
+/* Puts the members of a map as it is saved. */
+static void put_map(TextBuffer *text, const Transfer *transfer, uint16_t m)
 {
     const Map *const map = &transfer->maps[m];
-    json_object *const object = json_object_new_object();
-    if (map->passthrough) {
-        json_object_object_add(object, "unchanged", json_object_new_boolean(true));
-        return object;
-    }
     if (sample_is_narrow(transfer->from)) {
         const size_t entries = sample_record_bins(transfer->from);
-        json_object_object_add(object, "table",
-                               table_new(transfer, transfer->tables + m * entries));
-        json_object *const parameters = parameters_new(transfer, map);
-        if (parameters)
-            json_object_object_add(object, "parameters", parameters);
-        return object;
+        put_table(text, transfer, transfer->tables + m * entries);
+        if (has_parameters(transfer, map)) {
+            open_key(text, "parameters", '{');
+            put_parameters(text, map);
+            put_close(text, '}');
+        }
+        return;
     }
     switch (map->kind) {
     case MAP_AFFINE:
-        json_object_object_add(object, "between", pair_new(map->from, map->black, map->white));
+        put_pair(text, "between", map->from, map->black, map->white);
         break;
     case MAP_POWER:
-        json_object_object_add(object, "gamma", json_object_new_double(map->factor));
+        put_key_real(text, "gamma", map->factor);
         break;
     case MAP_KNOTS:
-        json_object_object_add(object, "knots", knots_new(map));
+        put_knots(text, map);
         break;
     default: /* MAP_LINEAR; counts belong to narrow types */
         if (sample_exceeds_double(map->from))
-            json_object_object_add(object, "origin", value_new(map->from, map->origin));
-        json_object_object_add(object, "center", json_object_new_double(map->center));
-        json_object_object_add(object, "divisor", json_object_new_double(map->divisor));
-        json_object_object_add(object, "factor", json_object_new_double(map->factor));
-        json_object_object_add(object, "offset", json_object_new_double(map->offset));
+            put_key_value(text, "origin", map->from, map->origin);
+        put_key_real(text, "center", map->center);
+        put_key_real(text, "divisor", map->divisor);
+        put_key_real(text, "factor", map->factor);
+        put_key_real(text, "offset", map->offset);
     }
-    return object;
 }
 
-/* The map in a description. */
-static json_object *map_described(const Transfer *transfer, uint16_t m)
+/* Puts those of a map as it is described. */
+static void put_map_described(TextBuffer *text, const Transfer *transfer, uint16_t m)
 {
     const Map *const map = &transfer->maps[m];
-    if (map->passthrough)
-        return map_new(transfer, m);
-    json_object *const parameters = parameters_new(transfer, map);
-    return parameters ? parameters : json_object_new_object();
+    if (has_parameters(transfer, map))
+        put_parameters(text, map);
 }
 
-/* Takes over root. */
-static char *text_of(json_object *root, ImgstatError *err)
+typedef void PutMap(TextBuffer *text, const Transfer *transfer, uint16_t m);
+
+static void put_maps(TextBuffer *text, const Transfer *transfer, PutMap *put)
 {
-    const char *const text =
-        root ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) : NULL;
-    char *const copy = text ? strdup(text) : NULL;
-    json_object_put(root);
-    if (!copy)
-        error_memory(err, 0, "the text of a transfer");
-    return copy;
+    open_key(text, "maps", '[');
+    for (uint16_t m = 0; m < transfer->n_maps; m++) {
+        separate(text);
+        text_add(text, "{", 1);
+        if (transfer->maps[m].passthrough)
+            text_print(text, "\"unchanged\":true");
+        else
+            put(text, transfer, m);
+        put_close(text, '}');
+    }
+    put_close(text, ']');
 }
 
-/* The channel of a set that a transfer is for. */
-static json_object *channel_new(const TransferChannel *channel)
+/* Puts all members of a transfer, each map as `put` does. */
+static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
 {
-    json_object *const object = json_object_new_object();
-    json_object_object_add(object, "c", json_object_new_int64(channel->c));
-    if (channel->name)
-        json_object_object_add(object, "name", json_object_new_string(channel->name));
-    return object;
-}
-
-/* Adds all members, each map as `map` makes it. */
-static void add_members(json_object *root, const Transfer *transfer,
-                        json_object *(*map)(const Transfer *transfer, uint16_t m))
-{
-    if (transfer->channel.known)
-        json_object_object_add(root, "channel", channel_new(&transfer->channel));
-    json_object_object_add(root, "method",
-                           json_object_new_string(transfer_transform_names[transfer->transform]));
-    json_object_object_add(root, "like",
-                           json_object_new_string(transfer_like_names[transfer->like]));
-    json_object_object_add(root, "luma", json_object_new_boolean(transfer->luma));
-    json_object_object_add(root, "from", type_new(transfer->from, transfer->from_bits));
-    json_object *const to = type_new(transfer->range.sample, transfer->to_bits);
-    json_object_object_add(
-        to, "range",
-        pair_new(transfer->range.sample, transfer->range.lo_key, transfer->range.hi_key));
-    json_object_object_add(root, "to", to);
+    const ImgstatSample to = transfer->range.sample;
+    if (transfer->channel.known) { /* of a set, that it is for */
+        open_key(text, "channel", '{');
+        put_key_count(text, "c", transfer->channel.c);
+        if (transfer->channel.name)
+            put_key_string(text, "name", transfer->channel.name);
+        put_close(text, '}');
+    }
+    put_key_string(text, "method", transfer_transform_names[transfer->transform]);
+    put_key_string(text, "like", transfer_like_names[transfer->like]);
+    put_key(text, "luma");
+    text_print(text, transfer->luma ? "true" : "false");
+    open_key(text, "from", '{');
+    put_type(text, transfer->from, transfer->from_bits);
+    put_close(text, '}');
+    open_key(text, "to", '{');
+    put_type(text, to, transfer->to_bits);
+    put_pair(text, "range", to, transfer->range.lo_key, transfer->range.hi_key);
+    put_close(text, '}');
     /* A map of luma, which may be any value, does not know of it. */
     if (transfer->passthrough.has_nodata)
-        json_object_object_add(root, "nodata",
-                               value_new(transfer->from, transfer->passthrough.nodata_key));
-    json_object *const maps = json_object_new_array();
-    for (uint16_t m = 0; m < transfer->n_maps; m++)
-        json_object_array_add(maps, map(transfer, m));
-    json_object_object_add(root, "maps", maps);
+        put_key_value(text, "nodata", transfer->from, transfer->passthrough.nodata_key);
+    put_maps(text, transfer, put);
 }
 
-static void add_set(json_object *root, const Transfer *set,
-                    json_object *(*map)(const Transfer *transfer, uint16_t m))
+/* Puts a transfer, or all of a set. */
+static void put_all(TextBuffer *text, const Transfer *set, PutMap *put)
 {
-    json_object *const transfers = json_object_new_array();
-    for (; set; set = set->next) {
-        json_object *const object = json_object_new_object();
-        add_members(object, set, map);
-        json_object_array_add(transfers, object);
+    if (!set->next) {
+        put_members(text, set, put);
+        return;
     }
-    json_object_object_add(root, "transfers", transfers);
+    open_key(text, "transfers", '[');
+    for (; set; set = set->next) {
+        separate(text);
+        text_add(text, "{", 1);
+        put_members(text, set, put);
+        put_close(text, '}');
+    }
+    put_close(text, ']');
+}
+
+/* Ends a text, which the caller frees. Returns NULL if memory ran out on the way. */
+static char *end_text(TextBuffer *text, ImgstatError *err)
+{
+    put_close(text, '}');
+    if (!text->failed)
+        return text->data;
+    (void)!error_memory(err, text->n, "the text of a transfer");
+    text_release(text);
+    return NULL;
+}
+
+static TextBuffer begin_text(void)
+{
+    TextBuffer text = {.data = NULL};
+    text_add(&text, "{", 1);
+    return text;
 }
 
 char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
 {
-    json_object *const root = json_object_new_object();
-    const int version = transfer->next ? TRANSFER_SET_VERSION : TRANSFER_VERSION;
-    json_object_object_add(root, "imgstat_transfer", json_object_new_int(version));
-    if (transfer->next)
-        add_set(root, transfer, map_new);
-    else
-        add_members(root, transfer, map_new);
-    return text_of(root, err);
+    TextBuffer text = begin_text();
+    put_key_count(&text, "imgstat_transfer",
+                  transfer->next ? TRANSFER_SET_VERSION : TRANSFER_VERSION);
+    put_all(&text, transfer, put_map);
+    return end_text(&text, err);
 }
 
 char *transfer_describe(const Transfer *transfer, ImgstatError *err)
 {
-    json_object *const root = json_object_new_object();
-    add_members(root, transfer, map_described);
-    return text_of(root, err);
+    TextBuffer text = begin_text();
+    put_members(&text, transfer, put_map_described);
+    return end_text(&text, err);
 }
 
 char *transfer_describe_set(const Transfer *set, ImgstatError *err)
 {
-    if (!set->next)
-        return transfer_describe(set, err);
-    json_object *const root = json_object_new_object();
-    add_set(root, set, map_described);
-    return text_of(root, err);
+    TextBuffer text = begin_text();
+    put_all(&text, set, put_map_described);
+    return end_text(&text, err);
 }
 
 char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err)
 {
-    json_object *const root = json_object_new_object(), *const grid = json_object_new_array();
-    json_object_object_add(root, "method",
-                           json_object_new_string(transfer_transform_names[IMGSTAT_CLAHE]));
-    json_object_object_add(root, "like", json_object_new_string(transfer_like_names[method->like]));
-    json_object_array_add(grid, json_object_new_int(method->tiles_x ? (int)method->tiles_x : 8));
-    json_object_array_add(grid, json_object_new_int(method->tiles_y ? (int)method->tiles_y : 8));
-    json_object_object_add(root, "grid", grid);
     const double usual = method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
-    json_object_object_add(
-        root, "clip_limit",
-        json_object_new_double(method->clip_limit > 0 ? method->clip_limit : usual));
-    return text_of(root, err);
+    TextBuffer text = begin_text();
+    put_key_string(&text, "method", transfer_transform_names[IMGSTAT_CLAHE]);
+    put_key_string(&text, "like", transfer_like_names[method->like]);
+    open_key(&text, "grid", '[');
+    text_print(&text, "%u,%u", method->tiles_x ? method->tiles_x : 8,
+               method->tiles_y ? method->tiles_y : 8);
+    put_close(&text, ']');
+    put_key_real(&text, "clip_limit", method->clip_limit > 0 ? method->clip_limit : usual);
+    return end_text(&text, err);
 }
 
 /* Copies a text as far as it fits, frees it and returns its length; 0 of NULL. */

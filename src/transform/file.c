@@ -61,8 +61,10 @@ static ImgstatResult output_file_open(OutputFile *output, const EncodeFormat *fo
 }
 
 /* Completes the file if `result`, of all that was done since it was opened, is IMGSTAT_OK; else
- * removes what was written. Returns `result`, or why the file could not be completed. */
-static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result, ImgstatError *err)
+ * removes what was written. later: NULL, or receives a file in a folder, whose name comes later.
+ * Returns `result`, or why the file could not be completed. */
+static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result, AtomicFile **later,
+                                       ImgstatError *err)
 {
     if (result == IMGSTAT_OK)
         result = encoder_finish(output->encoder, err);
@@ -70,6 +72,10 @@ static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result,
     warnings_release(&output->warnings);
     if (result == IMGSTAT_OK && output->file->cancel)
         result = cancel_check(output->file->cancel, err);
+    if (result == IMGSTAT_OK && later && output->file->target) {
+        *later = output->file;
+        return IMGSTAT_OK;
+    }
     if (result == IMGSTAT_OK)
         return atomic_file_commit(output->file, err);
     atomic_file_discard(output->file);
@@ -117,7 +123,7 @@ static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path
     }
     if (res == IMGSTAT_OK)
         res = encoder_write_rows(output.encoder, image->host, image->pitch, image->height, err);
-    return output_file_close(&output, res, err);
+    return output_file_close(&output, res, NULL, err);
 }
 
 ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
@@ -469,7 +475,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
     const OutputPlace place = {.name = job->output,
                                .sink = job->sink,
-                               .replace = write->replace,
+                               .replace = write->replace || worker->redoes,
                                .mode = mode_of(decoder->source),
                                .most = work_output_bytes(decoder)};
     OutputFile output;
@@ -480,9 +486,10 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         res = chosen_chain(file, &chain, &output.encoder->n_chain, err);
     if (res == IMGSTAT_OK) {
         output.encoder->chain = chain;
-        res = run_pages(pipeline, worker, file, job, output.encoder, made, err);
+        res = decoder_settle(
+            decoder, run_pages(pipeline, worker, file, job, output.encoder, made, err), err);
     }
-    res = output_file_close(&output, res, err);
+    res = output_file_close(&output, res, worker->output, err);
     free(chain);
     if (res != IMGSTAT_OK && made) {
         transfer_destroy(*made);

@@ -4,6 +4,7 @@
 #define IMGSTAT_TRANSFORM_WORKER_H
 
 #include "base/thread_pool.h"
+#include "codec/atomic_file.h"
 #include "codec/deflate.h"
 #include "decode/page_batch.h"
 #include "encode/page.h"
@@ -36,6 +37,8 @@ typedef struct TransformWorker {
     ImgstatClamped *clamped; /* of the page at hand; NULL: nothing is counted */
     uint64_t reserved;       /* bytes of the batch's memory budget: buffers and the file at hand */
     Cancel cancel;
+    AtomicFile **output; /* NULL, or receives a file that is complete but for its name */
+    bool redoes;         /* the output exists and is not whole */
     Feeder feeder;       /* where the device decodes many files at a time, */
     const FedPage *fed;  /* and NULL, or the only page of the file at hand */
     DevMem mapped_there; /* memory for a page that is mapped on the device */

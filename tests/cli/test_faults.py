@@ -239,7 +239,7 @@ def test_truncated_midway(program, folder):
         for _ in range(TRIES):
             (folder / out).unlink(missing_ok=True)
             big.write_bytes(data)
-            status, said = run_until(program, words, lambda: temporaries(folder), lambda _: os.truncate(big, 9000000))
+            status, said = run_until(program, words, has_spool, lambda _: os.truncate(big, 9000000))
             if status != 0 or (folder / out).read_bytes() != whole:
                 break
         check(status == 1 and said.startswith(str(big).encode()) and b"ends early" in said, f"{out}: {status} {said!r}")
@@ -250,9 +250,9 @@ def test_truncated_midway(program, folder):
 
 
 def run_until(program, words, reached, act):
-    """Runs it, calls act(child) once reached(): exit status, standard error."""
+    """Runs it, calls act(child) once reached(its number): exit status, standard error."""
     with subprocess.Popen([program, *words], stderr=subprocess.PIPE, env=environment()) as child:
-        wait_until(child, reached)
+        wait_until(child, lambda: reached(child.pid))
         act(child)
         said = child.communicate(timeout=LIMIT)[1]
     return child.returncode, said
@@ -274,7 +274,7 @@ def end_in_the_midst(program, folder, out, number):
     """Sends a signal once five of 60 files are written: exit status, standard error."""
     for _ in range(TRIES):
         shutil.rmtree(out, ignore_errors=True)
-        told = run_until(program, ["equalize", "--jobs", "2", folder / "in", "-o", out], lambda: outputs(out) >= 5,
+        told = run_until(program, ["equalize", "--jobs", "2", folder / "in", "-o", out], lambda _: outputs(out) >= 5,
                          lambda child: child.send_signal(number))
         if outputs(out) < 60:
             break
@@ -300,6 +300,26 @@ def test_killed(program, folder):
     check(done.stderr == b"60 written, 0 failed\n", f"left-over temporary files are no inputs: {done.stderr!r}")
 
 
+def test_outputs_that_are_cut(program, folder):
+    """After a power cut outputs were empty, and --skip-existing took them for done."""
+    (folder / "in").mkdir()
+    for name in ("a.png", "b.png", "c.png", "d.png", "e.png"):
+        (folder / "in" / name).write_bytes(png(60, 60))
+    words = ["equalize", folder / "in", "-o", folder / "out"]
+    for more in ([], ["--format", "tiff"]):
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        run(program, *words, *more)
+        paths = sorted((folder / "out").iterdir())
+        whole = [path.read_bytes() for path in paths]
+        paths[0].write_bytes(b"")
+        paths[1].write_bytes(bytes(len(whole[1])))
+        os.truncate(paths[2], len(whole[2]) // 2)
+        paths[3].write_bytes(b"no image, but somebody's")
+        done = run(program, *words, *more, "--skip-existing")
+        check(done.stderr == b"3 written, 0 failed, 2 skipped\n", f"{more}: {done.stderr!r}")
+        check([path.read_bytes() for path in paths] == [*whole[:3], b"no image, but somebody's", whole[4]], f"{more}")
+
+
 def test_interrupted(program, folder):
     make_many(folder, 60)
     for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -314,7 +334,7 @@ def test_interrupted(program, folder):
     (folder / "big.png").write_bytes(png(6000, 6000))
     for _ in range(TRIES):
         big.unlink(missing_ok=True)
-        status, said = run_until(program, ["equalize", folder / "big.png", "-o", big], lambda: temporaries(folder),
+        status, said = run_until(program, ["equalize", folder / "big.png", "-o", big], has_spool,
                                  lambda child: child.send_signal(signal.SIGINT))
         if status != 0 and b"1 written" not in said:
             break
@@ -333,7 +353,7 @@ def hangup(action):
 
 
 def has_spool(pid):
-    """Whether it has opened a temporary file without a name, as it does for pipes when all has begun."""
+    """Whether it has opened a file without a name, as it does for pipes and outputs when all has begun."""
     folder = Path(f"/proc/{pid}/fd")
     try:
         return any(os.readlink(folder / fd).endswith("(deleted)") for fd in os.listdir(folder))
@@ -400,7 +420,7 @@ def test_hangup(program, folder):
     check(temporaries(out) == [] and outputs(out) < 60, f"{temporaries(out)}, {outputs(out)}")
     shutil.rmtree(out)
     with hangup(signal.SIG_IGN):
-        status, said = run_until(program, ["equalize", folder / "in", "-o", out], lambda: outputs(out) >= 5,
+        status, said = run_until(program, ["equalize", folder / "in", "-o", out], lambda _: outputs(out) >= 5,
                                  lambda child: child.send_signal(signal.SIGHUP))
     check((status, outputs(out)) == (0, 60), f"ignored: {status}, {outputs(out)} files, {said!r}")
 

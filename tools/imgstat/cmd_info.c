@@ -2,6 +2,7 @@
 /* cmd_info.c: the structure of files: pages, what belongs together, and how it is stored. */
 #include "commands.h"
 #include "inputs.h"
+#include "memory_stream.h"
 #include "print_json.h"
 #include "print_table.h"
 #include "shard_text.h"
@@ -142,9 +143,7 @@ static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *l
 {
     char *line = NULL, name[NAME_BYTES] = "";
     size_t bytes = 0;
-    FILE *const out = open_memstream(&line, &bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&line, &bytes);
     if (info->table == NULL) {
         const bool png = strcmp(page->format, "png") == 0;
         char *const file = text_display(info->path);
@@ -168,8 +167,7 @@ static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *l
         put_outline(out, page, layout, unsupported);
     else
         put_samples(out, info, page, layout);
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     table_add(info->table, line);
     free(line);
 }

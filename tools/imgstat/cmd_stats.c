@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "dataset.h"
 #include "measure_files.h"
+#include "memory_stream.h"
 #include "print_csv.h"
 #include "print_json.h"
 #include "print_table.h"
@@ -48,11 +49,9 @@ static void add_header(Stats *stats, bool named)
 {
     char *line = NULL;
     size_t bytes = 0;
-    FILE *const stream = open_memstream(&line, &bytes);
-    if (stream == NULL)
-        return;
+    FILE *const stream = memory_stream_open(&line, &bytes);
     print_table_header(stream, stats->options, named);
-    fclose(stream);
+    memory_stream_close(stream);
     line[strcspn(line, "\n")] = '\0';
     table_add(stats->table, line);
     free(line);
@@ -115,17 +114,14 @@ static bool print_merged(void *context, const Report *report)
     char *text = NULL;
     size_t bytes = 0;
     stats->several = report->merged->several;
-    FILE *const out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&text, &bytes);
     if (report->options->style == OUTPUT_CSV && report->merged->first)
         print_csv_header(out, report->options);
     if (report->options->style == OUTPUT_PEOPLE && report->options->fields.n == 0 &&
         report->merged->several && report->merged->first)
         print_table_heading(out, report);
     (void)print_page(stats, report, out, stderr);
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     if (report->options->style == OUTPUT_PEOPLE)
         emit(stats, text, bytes);
     else

@@ -2,6 +2,7 @@
 /* compare_plot.c: for each channel both histograms, as shares of the samples, and both cumulative
  * distributions; of wider types these alone, through percentiles. */
 #include "compare_plot.h"
+#include "memory_stream.h"
 #include "plot_draw.h"
 #include "text.h"
 
@@ -57,15 +58,12 @@ static char *title_of(const Pair *pair)
     char *title = NULL, distance[TEXT_NUMBER];
     size_t bytes = 0;
     char *const name = text_display(pair->of[0]->kind.names[pair->channel]);
-    FILE *const out = open_memstream(&title, &bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&title, &bytes);
     text_short(distance, apart.distance);
     fprintf(out, "%s: distance %s", name, distance);
     if (isfinite(apart.share))
         fprintf(out, ", largest difference of the dashed curves %.3g %%", 100 * apart.share);
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     free(name);
     return title;
 }

@@ -4,7 +4,9 @@
 #include "json_line.h"
 #include "text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 void line_check(const void *object)
 {
@@ -14,7 +16,7 @@ void line_check(const void *object)
 
 void line_add(json_object *object, const char *key, json_object *value)
 {
-    if (json_object_object_add(object, key, value) != 0)
+    if (value == NULL || json_object_object_add(object, key, value) != 0)
         line_check(NULL);
 }
 
@@ -56,13 +58,82 @@ json_object *line_value(ImgstatValue value, bool defined)
     return line_raw(text);
 }
 
+/* Bytes as JSON: those of UTF-8 stay. */
+static void put_string(FILE *out, const char *text, size_t n)
+{
+    static const char plain[] = "\b\t\n\f\r\"\\", letter[] = "btnfr\"\\";
+    fputc('"', out);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        const char *const at = c != '\0' ? strchr(plain, c) : NULL;
+        if (at != NULL)
+            fprintf(out, "\\%c", letter[at - plain]);
+        else if (c < ' ')
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static void put(FILE *out, json_object *value);
+
+static void put_members(FILE *out, json_object *object)
+{
+    char before = '{';
+    json_object_object_foreach(object, key, value)
+    {
+        fputc(before, out);
+        put_string(out, key, strlen(key));
+        fputc(':', out);
+        put(out, value);
+        before = ',';
+    }
+    fputs(before == '{' ? "{}" : "}", out);
+}
+
+static void put_items(FILE *out, json_object *array)
+{
+    const size_t n = json_object_array_length(array);
+    fputc('[', out);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            fputc(',', out);
+        put(out, json_object_array_get_idx(array, i));
+    }
+    fputc(']', out);
+}
+
+/* json-c's own texts lose what they have no memory for, and do not tell. */
+static void put(FILE *out, json_object *value)
+{
+    switch (json_object_get_type(value)) {
+    case json_type_object:
+        put_members(out, value);
+        break;
+    case json_type_array:
+        put_items(out, value);
+        break;
+    case json_type_string:
+        put_string(out, json_object_get_string(value), (size_t)json_object_get_string_len(value));
+        break;
+    case json_type_double: /* of line_raw */
+        fputs(json_object_get_userdata(value), out);
+        break;
+    case json_type_boolean:
+        fputs(json_object_get_boolean(value) ? "true" : "false", out);
+        break;
+    case json_type_int:
+        fprintf(out, "%" PRIu64, json_object_get_uint64(value));
+        break;
+    case json_type_null:
+        fputs("null", out);
+    }
+}
+
 void line_print(FILE *out, json_object *object)
 {
-    size_t bytes;
-    const char *const text = json_object_to_json_string_length(
-        object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &bytes);
-    line_check(text);
-    fwrite(text, 1, bytes, out);
+    put(out, object);
     fputc('\n', out);
     json_object_put(object);
 }

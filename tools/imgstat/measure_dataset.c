@@ -3,6 +3,7 @@
  * input waits for its turn. */
 #include "measure_dataset.h"
 #include "input_jobs.h"
+#include "memory_stream.h"
 #include "plan.h"
 #include "print_json.h"
 #include "progress.h"
@@ -65,16 +66,16 @@ static void open_texts(Flight *flight)
 {
     if (flight->out != NULL)
         return;
-    flight->out = open_memstream(&flight->out_text, &flight->out_bytes);
-    flight->err = open_memstream(&flight->err_text, &flight->err_bytes);
-    if (flight->out == NULL || flight->err == NULL)
-        text_no_memory();
+    flight->out = memory_stream_open(&flight->out_text, &flight->out_bytes);
+    flight->err = memory_stream_open(&flight->err_text, &flight->err_bytes);
 }
 
 static void close_texts(Flight *flight)
 {
-    if (flight->out != NULL && (fclose(flight->out) != 0) + (fclose(flight->err) != 0) > 0)
-        text_no_memory();
+    if (flight->out != NULL) {
+        memory_stream_close(flight->out);
+        memory_stream_close(flight->err);
+    }
     flight->out = flight->err = NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* measure_files.c: a batch of the library, whose results are text by the time they are in order. */
 #include "measure_files.h"
+#include "memory_stream.h"
 #include "plan.h"
 #include "print_json.h"
 #include "progress.h"
@@ -36,14 +37,6 @@ typedef struct Run {
 /* ---- Texts ------------------------------------------------------------------------------------
  */
 
-static FILE *open_text(char **text, size_t *bytes)
-{
-    FILE *const stream = open_memstream(text, bytes);
-    if (stream == NULL)
-        text_no_memory();
-    return stream;
-}
-
 static Texts *texts_of(Run *run, size_t job)
 {
     Texts *const texts = &run->texts[job];
@@ -52,17 +45,18 @@ static Texts *texts_of(Run *run, size_t job)
         texts->out = stdout;
         texts->err = stderr;
     } else if (texts->out == NULL) {
-        texts->out = open_text(&texts->out_text, &texts->out_bytes);
-        texts->err = open_text(&texts->err_text, &texts->err_bytes);
+        texts->out = memory_stream_open(&texts->out_text, &texts->out_bytes);
+        texts->err = memory_stream_open(&texts->err_text, &texts->err_bytes);
     }
     return texts;
 }
 
 static void finish_texts(Texts *texts)
 {
-    const bool kept = texts->out != NULL && texts->out != stdout;
-    if (kept && (fclose(texts->out) != 0) + (fclose(texts->err) != 0) > 0)
-        text_no_memory();
+    if (texts->out != NULL && texts->out != stdout) {
+        memory_stream_close(texts->out);
+        memory_stream_close(texts->err);
+    }
     texts->out = texts->err = NULL;
 }
 
@@ -187,8 +181,8 @@ static void report_problems(Run *run, size_t before)
     while (run->reported < before) {
         const Input *const input = &run->what->window->items[run->reported];
         Texts texts = {0};
-        texts.out = open_text(&texts.out_text, &texts.out_bytes);
-        texts.err = open_text(&texts.err_text, &texts.err_bytes);
+        texts.out = memory_stream_open(&texts.out_text, &texts.out_bytes);
+        texts.err = memory_stream_open(&texts.err_text, &texts.err_bytes);
         print_error(run->what->part->options, input->path, NULL, IMGSTAT_ERR_IO, input->problem,
                     &texts);
         report_texts(run, &texts);

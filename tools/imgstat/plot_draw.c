@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* plot_draw.c: axes with round tick values, one curve per channel, its distribution dashed. */
 #include "plot_draw.h"
+#include "memory_stream.h"
 #include "text.h"
 
 #include <float.h>
@@ -161,9 +162,7 @@ static char *title_of(const Report *report)
 {
     char *title = NULL;
     size_t bytes = 0;
-    FILE *const out = open_memstream(&title, &bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&title, &bytes);
     if (report->merged != NULL) {
         char *const group = text_display(report->merged->group);
         char *const images = report_images(report);
@@ -178,8 +177,7 @@ static char *title_of(const Report *report)
                 page->width, page->height, imgstat_sample_name(page->sample));
         free(name);
     }
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     return title;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_file.c: temporary beside the target, checked close, then the name. */
+/* plot_file.c: a file beside the target or without a name, sync, then the name. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "plot_file.h"
 #include "plot_png.h"
 #include "plot_svg.h"
@@ -7,6 +8,7 @@
 #include "text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,10 +24,43 @@ static void complain(FILE *err, const char *path, const char *cause)
 
 static void forget(PlotFile *file)
 {
+    if (file->temporary != NULL)
+        unlink(file->temporary); /* no longer there after rename */
     status_set_temporary(NULL);
     free(file->path);
     free(file->temporary);
     *file = (PlotFile){0};
+}
+
+/* A file without a name in the folder of the output: nothing is left of it if the process ends
+ * before its time. -1: there are no such files here. */
+static int open_nameless(const char *path)
+{
+    char *const folder = text_copy(path), *const slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[slash == folder] = '\0';
+    const bool can_be_named = access("/proc/self/fd", X_OK) == 0;
+    const int fd = !can_be_named
+                       ? -1
+                       : open(slash != NULL ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    free(folder);
+    return fd;
+}
+
+/* mkstemp makes it private; a result is as readable as any new file. */
+static int open_named(PlotFile *file)
+{
+    const size_t bytes = strlen(file->path) + sizeof ".XXXXXX";
+    file->temporary = text_alloc(bytes);
+    snprintf(file->temporary, bytes, "%s.XXXXXX", file->path);
+    const int fd = mkstemp(file->temporary);
+    if (fd < 0)
+        return -1;
+    status_set_temporary(file->temporary);
+    const mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+    return fd;
 }
 
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
@@ -35,51 +70,45 @@ bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
         complain(err, path, "exists already; --force replaces it");
         return false;
     }
-    const size_t bytes = strlen(path) + sizeof ".XXXXXX";
-    out->path = strcpy(text_alloc(bytes), path);
-    out->temporary = text_alloc(bytes);
-    snprintf(out->temporary, bytes, "%s.XXXXXX", path);
-    const int descriptor = mkstemp(out->temporary);
-    if (descriptor < 0) {
-        complain(err, path, strerror(errno));
-        forget(out);
+    out->path = text_copy(path);
+    int fd = force ? -1 : open_nameless(path);
+    if (fd < 0)
+        fd = open_named(out);
+    out->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (out->stream != NULL)
+        return true;
+    complain(err, path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    forget(out);
+    return false;
+}
+
+/* link fails where the name has been taken meanwhile; rename would replace it. */
+static bool take_name(const PlotFile *file, bool force)
+{
+    char from[32];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fileno(file->stream));
+    if (file->temporary == NULL)
+        return linkat(AT_FDCWD, from, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) == 0;
+    if (!force && link(file->temporary, file->path) == 0)
+        return true;
+    if (!force && errno == EEXIST)
         return false;
-    }
-    status_set_temporary(out->temporary);
-    /* mkstemp makes it private; a result is as readable as any new file. */
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(descriptor, 0666 & ~mask) == 0)
-        out->stream = fdopen(descriptor, "w");
-    if (out->stream == NULL) {
-        complain(err, path, strerror(errno));
-        close(descriptor);
-        unlink(out->temporary);
-        forget(out);
-        return false;
-    }
-    return true;
+    return rename(file->temporary, file->path) == 0; /* or a file system without links */
 }
 
 bool plot_file_commit(PlotFile *file, bool force, FILE *err)
 {
-    bool ok = fflush(file->stream) == 0 && !ferror(file->stream);
+    bool ok = fflush(file->stream) == 0 && !ferror(file->stream) &&
+              (fsync(fileno(file->stream)) == 0 || errno == EINVAL) && take_name(file, force);
     int cause = errno;
     if (fclose(file->stream) != 0 && ok) {
         ok = false;
         cause = errno;
     }
-    /* link fails where the name has been taken meanwhile; rename would replace it. */
-    if (ok) {
-        ok = force ? rename(file->temporary, file->path) == 0
-                   : link(file->temporary, file->path) == 0;
-        if (!ok && !force && errno != EEXIST)
-            ok = rename(file->temporary, file->path) == 0; /* a file system without links */
-        cause = errno;
-    }
     if (!ok)
         complain(err, file->path, strerror(cause));
-    unlink(file->temporary); /* no longer there after rename */
     forget(file);
     return ok;
 }

@@ -2,6 +2,7 @@
 /* print_json.c: pages, outputs and errors as JSON. */
 #include "print_json.h"
 #include "json_line.h"
+#include "memory_stream.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -29,16 +30,14 @@ static json_object *new_counts(const ImgstatHistogram *histogram, bool cumulate)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *const stream = open_memstream(&text, &bytes);
-    line_check(stream);
+    FILE *const stream = memory_stream_open(&text, &bytes);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < histogram->bins; i++) {
         sum = cumulate ? sum + histogram->counts[i] : histogram->counts[i];
         fprintf(stream, "%c%" PRIu64, i == 0 ? '[' : ',', sum);
     }
     fputc(']', stream);
-    if (fclose(stream) != 0)
-        line_check(NULL);
+    memory_stream_close(stream);
     json_object *const counts = line_raw(text);
     free(text);
     return counts;

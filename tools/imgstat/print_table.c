@@ -41,7 +41,7 @@ static void fix_widths(Table *table)
             const char *const tab = strchr(cell, '\t');
             char *const text = strndup(cell, tab != NULL ? (size_t)(tab - cell) : strlen(cell));
             if (text == NULL)
-                continue;
+                text_no_memory();
             size_t width = text_width(text) - (text[0] == CELL_RIGHT);
             if (column == 0 && table->screen == 0 && width > WIDEST_NAME)
                 width = WIDEST_NAME;

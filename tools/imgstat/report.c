@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: which pages a report is about. */
 #include "report.h"
+#include "memory_stream.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -42,9 +43,7 @@ char *report_page_list(const Report *report)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *const stream = open_memstream(&text, &bytes);
-    if (stream == NULL)
-        text_no_memory();
+    FILE *const stream = memory_stream_open(&text, &bytes);
     for (uint32_t i = 0, end; i < report->n_pages; i = end) {
         char name[60] = "";
         end = run_end(report, i);
@@ -53,8 +52,7 @@ char *report_page_list(const Report *report)
         if (end > i + 1)
             fprintf(stream, "-%" PRIu32, report->pages[end - 1].page);
     }
-    if (fclose(stream) != 0)
-        text_no_memory();
+    memory_stream_close(stream);
     return text;
 }
 
@@ -88,9 +86,7 @@ char *report_images(const Report *report)
     const ImgstatKind *const kind = &merged->kind;
     char *text = NULL, count[TEXT_NUMBER];
     size_t bytes = 0;
-    FILE *const stream = open_memstream(&text, &bytes);
-    if (stream == NULL)
-        text_no_memory();
+    FILE *const stream = memory_stream_open(&text, &bytes);
     text_grouped(count, merged->pages);
     fprintf(stream, "%s image%s", count, merged->pages == 1 ? "" : "s");
     if (merged->files != merged->pages) {
@@ -104,7 +100,6 @@ char *report_images(const Report *report)
         text_short_value(count, kind->nodata);
         fprintf(stream, ", nodata %s", count);
     }
-    if (fclose(stream) != 0)
-        text_no_memory();
+    memory_stream_close(stream);
     return text;
 }

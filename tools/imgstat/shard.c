@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "shard.h"
+#include "memory_stream.h"
 #include "option_value.h"
 #include "status.h"
 #include "text.h"
@@ -103,9 +104,7 @@ static char *describe(const ShardSet *set, size_t *bytes)
 {
     const Options *const o = set->options;
     char *text = NULL;
-    FILE *const out = open_memstream(&text, bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&text, bytes);
     fprintf(out, "%s\nimgstat %s\nshards %u\ninputs %llu, digest ", o->command, imgstat_version(),
             (unsigned)set->n, (unsigned long long)set->inputs);
     for (size_t i = 0; i < sizeof set->id; i++)
@@ -113,8 +112,7 @@ static char *describe(const ShardSet *set, size_t *bytes)
     fprintf(out, "\n%s%s\n%s", o->transform.transfer != NULL ? "transfer " : "no transfer",
             o->transform.transfer != NULL ? o->transform.transfer : "",
             o->arguments != NULL ? o->arguments : "");
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     return text;
 }
 

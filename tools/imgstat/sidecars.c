@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "sidecars.h"
 #include "inputs.h"
+#include "memory_stream.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -39,9 +40,7 @@ char *sidecars_warning(const ImgstatJob *job)
         return NULL;
     char *text = NULL;
     size_t bytes = 0, n = 0;
-    FILE *const out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&text, &bytes);
     char *const name = text_display(job->output);
     fprintf(out, "%s: %s", name,
             in_place ? "files beside it tell of its old samples: "
@@ -57,8 +56,7 @@ char *sidecars_warning(const ImgstatJob *job)
         }
         free(path);
     }
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     if (n > 0)
         return text;
     free(text);

@@ -29,11 +29,16 @@ static void set_handler(int number, void (*handler)(int), int flags)
     sigaction(number, &action, NULL);
 }
 
-static void on_signal(int number)
+void status_remove_temporary(void)
 {
     const char *const path = atomic_load(&temporary_path);
     if (path != NULL)
         unlink(path);
+}
+
+static void on_signal(int number)
+{
+    status_remove_temporary();
     _exit(number == SIGINT ? STATUS_INTERRUPTED : 128 + number);
 }
 

@@ -16,6 +16,8 @@ enum {
 void status_catch_signals(void);
 /* The file that an interruption must remove; NULL for none. path stays with the caller. */
 void status_set_temporary(const char *path);
+/* Removes that file: the process is about to end. */
+void status_remove_temporary(void);
 
 /* Instead: the first of these signals is only remembered, so that what is under way can be removed;
  * a second one ends the process. */

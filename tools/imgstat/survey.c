@@ -2,6 +2,7 @@
 /* survey.c: measures all inputs of a survey, or loads the records that they are. */
 #include "survey.h"
 #include "inputs.h"
+#include "memory_stream.h"
 #include "progress.h"
 #include "status.h"
 #include "temporary.h"
@@ -72,13 +73,10 @@ static void on_warned(void *context, size_t job, const char *sentence)
     Found *const found = &run->found[job];
     char *all = NULL;
     size_t bytes = 0;
-    FILE *const out = open_memstream(&all, &bytes);
-    if (out == NULL)
-        text_no_memory();
+    FILE *const out = memory_stream_open(&all, &bytes);
     fputs(found->warnings != NULL ? found->warnings : "", out);
     text_put_file_warning(out, run->jobs[job].input, sentence);
-    if (fclose(out) != 0)
-        text_no_memory();
+    memory_stream_close(out);
     free(found->warnings);
     found->warnings = all;
 }

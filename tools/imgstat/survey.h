@@ -96,6 +96,7 @@ typedef struct Survey {
     double threshold[N_FLAGS];
     uint32_t failing;      /* bits: flags that raise the exit status */
     FILE *previews;        /* JPEGs; NULL: none are wanted */
+    bool previews_failed;  /* some could not be written there, or read again */
     bool in_pairs;         /* inputs and outputs, which have one contrast: full scale */
     struct Survey *before; /* NULL, or of the inputs that these images were made from */
     pthread_mutex_t lock;

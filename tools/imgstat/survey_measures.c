@@ -205,6 +205,8 @@ static void add_preview(Survey *survey, const ImgstatMeasured *from, SurveyImage
         out->preview_width = thumbnail.width;
         out->preview_height = thumbnail.height;
         out->preview_bytes = (uint32_t)thumbnail.bytes;
+    } else {
+        survey->previews_failed = true;
     }
     pthread_mutex_unlock(&survey->lock);
     free(thumbnail.jpeg);

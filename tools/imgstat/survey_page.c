@@ -3,6 +3,7 @@
 #include "survey_page.h"
 #include "page_text.h"
 #include "plot_file.h"
+#include "status.h"
 #include "text.h"
 
 #include <math.h>
@@ -123,6 +124,8 @@ static void put_thumbnail(Survey *survey, const SurveyImage *image, const char *
         fputs("\" src=\"data:image/jpeg;base64,", out);
         page_put_base64(out, jpeg, image->preview_bytes);
         fputs("\">", out);
+    } else {
+        survey->previews_failed = true;
     }
     free(jpeg);
 }
@@ -316,6 +319,11 @@ void survey_page(Survey *survey, FILE *out)
         }
     }
     fputs(from, out);
+    if (survey->previews_failed) {
+        fprintf(stderr, "%s: thumbnails are missing: their temporary file failed\n",
+                survey->options->command);
+        status_raise(STATUS_FAILED);
+    }
 }
 
 bool survey_write(Survey *survey)

@@ -2,6 +2,7 @@
 /* text.c: UTF-8 repair and width, and numbers that read back exactly. */
 #define _GNU_SOURCE
 #include "text.h"
+#include "status.h"
 #include "terminal.h"
 
 #include <inttypes.h>
@@ -22,7 +23,9 @@ void text_use_stderr(int fd)
 void text_no_memory(void)
 {
     dprintf(last_stderr, "imgstat: out of memory\n");
-    exit(1);
+    status_remove_temporary();
+    fflush(stdout);
+    _exit(1); /* other threads go on until then */
 }
 
 void *text_alloc(size_t bytes)

@@ -43,11 +43,19 @@ static uint8_t *levels_of(const ImgstatRecord *record, double black, double whit
     return levels;
 }
 
+/* libjpeg's own function would print a sentence of its own. */
+static void on_jpeg_error(j_common_ptr jpeg)
+{
+    (void)jpeg;
+    text_no_memory();
+}
+
 static void compress(const uint8_t *levels, unsigned components, Thumbnail *out)
 {
     struct jpeg_error_mgr errors; /* of it only lack of memory can come, which ends the program */
     struct jpeg_compress_struct jpeg = {.err = jpeg_std_error(&errors)};
     unsigned long bytes = 0;
+    errors.error_exit = on_jpeg_error;
     jpeg_create_compress(&jpeg);
     jpeg_mem_dest(&jpeg, &out->jpeg, &bytes);
     jpeg.image_width = out->width;

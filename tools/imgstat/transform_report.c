@@ -211,6 +211,8 @@ void transform_report_end(TransformRun *run, size_t total)
     const size_t left = total - run->written - run->failed - run->skipped;
     const bool interrupted = status_interrupted() != 0;
     sentences_clear(&run->warnings);
+    if (left > 0)
+        status_raise(STATUS_FAILED);
     if (!interrupted && (total < 2 || (o->quiet && run->failed == 0)))
         return;
     fprintf(stderr, "%s%zu %s, %zu failed", interrupted ? "interrupted: " : "", run->written,

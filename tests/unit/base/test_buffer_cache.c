@@ -15,7 +15,8 @@
 enum { SMALL = 32 << 10 };
 
 /* In place of the C library's where imgstat's own code calls them (the link says so): counts. */
-static size_t large_blocks, small_blocks;
+static size_t large_blocks, small_blocks, freed_blocks;
+static _Thread_local void *release_meanwhile; /* when memory is next freed */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -25,6 +26,8 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void __real_free(void *memory);
+void __wrap_free(void *memory);
 
 static void count_block(size_t bytes)
 {
@@ -55,6 +58,16 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
     count_block(bytes);
     return __real_aligned_alloc(alignment, bytes);
+}
+
+void __wrap_free(void *memory)
+{
+    void *const meanwhile = release_meanwhile;
+    release_meanwhile = NULL;
+    if (meanwhile)
+        buffer_cache_release(meanwhile);
+    __atomic_fetch_add(&freed_blocks, memory != NULL, __ATOMIC_RELAXED);
+    __real_free(memory);
 }
 
 Test(scratch, comes_again)
@@ -154,6 +167,22 @@ Test(scratch, threads_share_it)
     for (int i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_join(thread[i], NULL), 0);
     buffer_cache_destroy(scratch);
+}
+
+/* As by another thread, while its cache is destroyed: such a buffer was kept, and lost. */
+Test(scratch, is_released_while_it_is_destroyed)
+{
+    const size_t made = large_blocks + small_blocks, freed = freed_blocks;
+    BufferCache *const scratch = buffer_cache_create();
+    void *const kept = buffer_cache_acquire(scratch, SMALL + 1);
+    void *const used = buffer_cache_acquire(scratch, SMALL + 1);
+    cr_assert(kept && used);
+    buffer_cache_release(kept);
+    release_meanwhile = used;
+    buffer_cache_destroy(scratch);
+    cr_assert_null(release_meanwhile);
+    cr_assert_eq(large_blocks + small_blocks - made, 3);
+    cr_assert_eq(freed_blocks - freed, 3);
 }
 
 TestSuite(images, .init = encode_begin, .fini = encode_end);

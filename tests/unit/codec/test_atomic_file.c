@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* What a file system answers that knows neither links nor renaming to what is new; 0: nothing. The
@@ -25,6 +27,18 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
 {
     errno = no_new_names;
     return no_new_names ? -1 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+/* It has no files without a name either. */
+int open(const char *name, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    const mode_t mode = va_arg(list, mode_t);
+    va_end(list);
+    errno = EOPNOTSUPP;
+    return no_new_names && (flags & O_TMPFILE) == O_TMPFILE ? -1
+                                                            : openat(AT_FDCWD, name, flags, mode);
 }
 
 int link(const char *from, const char *to)
@@ -136,7 +150,7 @@ Test(output, discard_leaves_nothing)
     AtomicFile *output = NULL;
     cr_assert_eq(atomic_file_open(path, false, 0666, &output, &err), IMGSTAT_OK);
     cr_assert_eq(atomic_file_write(output, 0, "abc", 3, &err), IMGSTAT_OK);
-    cr_assert_eq(entries(), 1); /* the temporary */
+    cr_assert_eq(entries(), 0, "it has no name before it is complete");
     atomic_file_discard(output);
     cr_assert_eq(entries(), 0);
     atomic_file_discard(NULL);
@@ -215,6 +229,38 @@ Test(output, replaced_file_keeps_its_owner)
     cr_assert_eq(stat(path, &st), 0);
     cr_assert(st.st_uid == SOMEBODY && st.st_gid == SOMEBODY);
     cr_assert_eq(mode_of(path), 0664);
+}
+
+/* The mode's bits for the group were a mask, and became rights of the group. */
+Test(output, replaced_file_keeps_its_attributes)
+{
+    static const uint8_t acl[] = {2,  0, 0, 0,                          /* version */
+                                  1,  0, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF,  /* owner rw- */
+                                  2,  0, 6, 0, 0xE8, 3,    0,    0,     /* user 1000 rw- */
+                                  4,  0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,  /* group --- */
+                                  16, 0, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF,  /* mask rw- */
+                                  32, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF}; /* others --- */
+    static const char list[] = "system.posix_acl_access", note[] = "user.note";
+    uint8_t got[sizeof acl + 1];
+    ImgstatError err;
+    put(path, "old");
+    if (setxattr(path, note, "precious", 8, 0) != 0 ||
+        setxattr(path, list, acl, sizeof acl, 0) != 0)
+        cr_skip_test("this file system has no such attributes");
+    cr_assert_eq(write_text(path, true, 0666, "new", &err), IMGSTAT_OK, "%s", err.message);
+    expect_text(path, "new");
+    cr_assert_eq(getxattr(path, list, got, sizeof got), (ssize_t)sizeof acl);
+    cr_assert_arr_eq(got, acl, sizeof acl);
+    cr_assert_eq(getxattr(path, note, got, sizeof got), 8);
+    cr_assert_arr_eq(got, "precious", 8);
+    cr_assert_eq(entries(), 1);
+    /* A list that the folder gives to new files is none of the old one's. */
+    cr_assert_eq(setxattr(folder, "system.posix_acl_default", acl, sizeof acl, 0), 0);
+    cr_assert_eq(removexattr(path, list), 0);
+    cr_assert_eq(chmod(path, 0640), 0);
+    cr_assert_eq(write_text(path, true, 0666, "newer", &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_lt(getxattr(path, list, got, sizeof got), 0);
+    cr_assert_eq(mode_of(path), 0640);
 }
 
 Test(output, old_file_stays_after_discard)

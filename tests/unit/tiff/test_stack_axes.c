@@ -2,9 +2,9 @@
 /* test_stack_axes.c: what texts of all three kinds declare; contradictions and bombs declare
  * nothing, soon and with one warning. */
 #include "base/compiler.h"
+#include "base/text_buffer.h"
 #include "helper_decode.h"
 #include "tiff/stack_axes.h"
-#include "tiff/text_buffer.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text_buffer.h: a text that grows. */
-#ifndef IMGSTAT_TIFF_TEXT_BUFFER_H
-#define IMGSTAT_TIFF_TEXT_BUFFER_H
+#ifndef IMGSTAT_BASE_TEXT_BUFFER_H
+#define IMGSTAT_BASE_TEXT_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

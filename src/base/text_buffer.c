@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text_buffer.c: a text that grows. */
-#include "tiff/text_buffer.h"
+#include "base/text_buffer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

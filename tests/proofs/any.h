@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* any.h: bounded proofs. A proof calls any(n) for each number that it lets be anything below n.
+ * Compiled by itself it runs once for every combination of them, each time to its end, under the
+ * sanitizers of the build: a proof by exhaustion. Frama-C takes them as unknown, and shows for all
+ * at once that nothing undefined happens: see frama_c.sh. */
+#ifndef IMGSTAT_PROOFS_ANY_H
+#define IMGSTAT_PROOFS_ANY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void prove(void);
+
+#ifdef __FRAMAC__
+
+#include "__fc_builtin.h"
+
+static unsigned any(unsigned n)
+{
+    return Frama_C_unsigned_int_interval(0, n - 1);
+}
+
+int main(void)
+{
+    prove();
+    return 0;
+}
+
+#else
+
+enum { ANY_MOST = 64 }; /* numbers in a run */
+
+static unsigned any_chosen[ANY_MOST], any_below[ANY_MOST];
+static size_t any_n, any_at;
+
+/* Returns one of 0 to n - 1: over all runs, each of them with each choice of the others. */
+static unsigned any(unsigned n)
+{
+    if (any_at == ANY_MOST || n == 0)
+        abort();
+    if (any_at == any_n)
+        any_chosen[any_n++] = 0;
+    any_below[any_at] = n;
+    return any_chosen[any_at++];
+}
+
+/* Makes the next run's choices. Returns false after the last run. */
+static bool any_next(void)
+{
+    any_n = any_at;
+    while (any_n > 0 && ++any_chosen[any_n - 1] == any_below[any_n - 1])
+        any_n--;
+    any_at = 0;
+    return any_n > 0;
+}
+
+int main(void)
+{
+    uint64_t runs = 0;
+    do {
+        prove();
+        runs++;
+    } while (any_next());
+    printf("%llu runs, every combination\n", (unsigned long long)runs);
+    return 0;
+}
+
+/* Larger bounds where IMGSTAT_PROOFS=full is set. */
+static inline unsigned bound(unsigned usual, unsigned full)
+{
+    static int is_full = -1;
+    if (is_full < 0)
+        is_full = getenv("IMGSTAT_PROOFS") != NULL;
+    return is_full ? full : usual;
+}
+
+/* Ends the proof where something does not hold. */
+static inline void demand(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s, with the choices", what);
+    for (size_t i = 0; i < any_at; i++)
+        fprintf(stderr, " %u", any_chosen[i]);
+    fputc('\n', stderr);
+    abort();
+}
+
+#endif
+#endif

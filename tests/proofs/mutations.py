@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whether each proof can fail: puts one fault after the other into a copy of the sources, and each must be found.
+
+usage: mutations.py BUILD, a build of the preset asan"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SECONDS = 300
+
+# The proof, the source, a place in it that there is once, and what takes it.
+FAULTS = [
+    ("packbits", "codec/packbits_lanes.h", "used > n_in - at", "used > n_in"),
+    ("packbits", "codec/packbits_lanes.h", "n > n_out - done", "n > n_out"),
+    ("lzw", "codec/lzw_lanes.h", "if (n > room) {", "if (n > room + 1) {"),
+    ("lzw", "codec/lzw_lanes.h", "bit + width > 8 * c->n_in", "bit > 8 * c->n_in"),
+    ("lzw", "tiff/lzw.c", "string.length + SLACK)", "string.length)"),
+    ("inflate_lanes", "codec/inflate_lanes.h", "length > c->n_in - from", "length > c->n_in"),
+    ("inflate", "codec/deflate_symbols.h", "distance > (size_t)(*out - start))", "distance > (size_t)(*out - start) + 1)"),
+    ("rows", "png/filter.c", "c = above[i];\n            to[i]", "c = above[0];\n            to[i]"),
+    ("rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
+    ("rows", "tiff/unpack.c", "127 - 63 + 1 - shift", "127 - 63 - shift"),
+    ("rows", "tiff/unpack.c", "i % 8) & 1", "i % 8) & 3"),
+    ("rows", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
+    ("changed_record-gray4", "record/byte_stream.c", "(reader->end - reader->at) < n)", "(reader->end - reader->at) + 1 < n)"),
+]
+INCLUDED_BY = {"codec/deflate_symbols.h": "codec/deflate_decode.c"}
+
+
+def commands(build, target):
+    """The command lines that compile and link a proof, in the build's folder."""
+    lines = subprocess.run(["ninja", "-C", build, "-t", "commands", f"tests/prove_{target}"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    return [line for line in lines if f"prove_{target}" in line]
+
+
+def compile_of(build, source):
+    """The command line that compiles a source of the library, for the portable instruction set where there are several."""
+    lines = subprocess.run(["ninja", "-C", build, "-t", "commands", "imgstat_static"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    found = [line for line in lines if line.endswith(f"/src/{source}")]
+    return next((line for line in found if "imgstat_portable" in line), found[0])
+
+
+def is_found(build, target, source, old, new):
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", tree)
+        text = (tree / source).read_text()
+        if text.count(old) != 1:
+            sys.exit(f"{source} has {old!r} {text.count(old)} times")
+        (tree / source).write_text(text.replace(old, new))
+        objects = []
+        lines = commands(build, target)
+        compiles = [line for line in lines if " -c " in line]
+        unit = INCLUDED_BY.get(source, source)
+        if unit.endswith(".c"):
+            compiles.append(compile_of(build, unit))
+        for i, line in enumerate(compiles):
+            made = f"{folder}/{i}.o"
+            line = re.sub(r" -MD.*? -c ", " -c ", re.sub(r" -o \S+", f" -o {made}", line)).replace(" -Werror", "")
+            line = line.replace(f"{ROOT}/src", str(tree)).replace(" -c ", f" -o {made} -c ")
+            subprocess.run(line, shell=True, cwd=build, check=True)
+            objects.append(made)
+        link = re.sub(r"( \S+\.o)+ -o \S+", f" {' '.join(objects)} -o {folder}/proof", lines[-1])
+        subprocess.run(link, shell=True, cwd=build, check=True)
+        try:
+            done = subprocess.run([f"{folder}/proof"], capture_output=True, timeout=SECONDS, check=False,
+                                  env={**os.environ, "IMGSTAT_CPU": "portable"})
+        except subprocess.TimeoutExpired:
+            return True  # it does not end, as one could see
+        return done.returncode != 0
+
+
+def main():
+    build = Path(sys.argv[1]).resolve()
+    missed = 0
+    for target, source, old, new in FAULTS:
+        found = is_found(build, target, source, old, new)
+        missed += not found
+        print(f"{'found by' if found else 'NOT FOUND by'} prove_{target}: {source}: {old!r} -> {new!r}", flush=True)
+    print(f"{len(FAULTS)} faults, {missed} not found")
+    return missed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
