@@ -97,14 +97,16 @@ static void allow_output(const Rules *rules, const char *path)
     char *const target = realpath(path, NULL); /* that a link leads to */
     char *const folder = text_copy(target != NULL ? target : path);
     free(target);
+    const char *place = folder;
     while (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) {
         char *const slash = strrchr(folder, '/');
-        if (slash == NULL)
-            strcpy(folder, ".");
-        else
-            slash[slash == folder] = '\0';
+        if (slash == NULL || strcmp(folder, "/") == 0) { /* the last one, whatever it is */
+            place = slash == NULL ? "." : "/";
+            break;
+        }
+        slash[slash == folder] = '\0';
     }
-    allow_path(rules, folder, WRITING);
+    allow_path(rules, place, WRITING);
     free(folder);
 }
 
