@@ -146,6 +146,16 @@ ImgstatResult decoder_add_page(const Decoder *decoder, uint32_t page, ImgstatRes
     return error_add_page(err, code, page, decoder_page_name(decoder, page, text));
 }
 
+ImgstatResult decoder_metadata(Decoder *decoder, Metadata *out, Warnings *warnings,
+                               ImgstatError *err)
+{
+    const ImgstatResult res = decoder->codec->metadata(decoder, out, warnings, err);
+    if (res == IMGSTAT_OK && out->lacks)
+        warnings_report(warnings, "its metadata are more than %d MiB: some are left out",
+                        METADATA_BYTES >> 20);
+    return res;
+}
+
 ImgstatResult decoder_settle(const Decoder *decoder, ImgstatResult result, ImgstatError *err)
 {
     return decoder->how.salvage ? result : source_settle(decoder->source, result, err);

@@ -232,6 +232,10 @@ ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
 /* As source_settle. Salvaging takes what cannot be read for damage. */
 ImgstatResult decoder_settle(const Decoder *decoder, ImgstatResult result, ImgstatError *err);
 
+/* Codec.metadata, and a warning of what is too large to be kept. */
+ImgstatResult decoder_metadata(Decoder *decoder, Metadata *out, Warnings *warnings,
+                               ImgstatError *err);
+
 /* Adds a kind of metadata to a layout, if there is room. */
 void layout_add(ImgstatLayout *layout, const char *metadata);
 

@@ -43,7 +43,7 @@ ImgstatResult imgstat_file_layout(ImgstatFile *file, ImgstatLayout *out, Imgstat
     Warnings silent = {.name = file->source->name};
     *out = (ImgstatLayout){.compression = "", .predictor = "none"};
     ImgstatResult res =
-        decoder->outlined ? IMGSTAT_OK : decoder->codec->metadata(decoder, &metadata, &silent, err);
+        decoder->outlined ? IMGSTAT_OK : decoder_metadata(decoder, &metadata, &silent, err);
     if (res == IMGSTAT_OK) {
         add_metadata(out, &metadata);
         decoder->codec->layout(decoder, out);

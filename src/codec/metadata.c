@@ -27,9 +27,12 @@ bool metadata_has(const Metadata *metadata, MetadataKind kind, MetadataText keyw
 
 ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, ImgstatError *err)
 {
-    if (metadata_has(metadata, item->kind, item->keyword) ||
-        item->bytes > METADATA_BYTES - metadata->bytes)
+    if (metadata_has(metadata, item->kind, item->keyword))
         return IMGSTAT_OK;
+    if (item->bytes > METADATA_BYTES - metadata->bytes) {
+        metadata->lacks = true;
+        return IMGSTAT_OK;
+    }
     uint8_t *const data = malloc(item->bytes + 1);
     if (!data)
         return error_memory(err, item->bytes + 1, "metadata");

@@ -55,6 +55,7 @@ enum { METADATA_BYTES = 8 << 20 };
 typedef struct Metadata {
     MetadataItem item[METADATA_TEXT + TEXT_KINDS];
     size_t n, bytes;    /* bytes: of all of them */
+    bool lacks;         /* an item was too large */
     bool premultiplied; /* colours are multiplied by alpha */
 } Metadata;
 
@@ -65,7 +66,7 @@ const char *metadata_keyword(MetadataText keyword);
 bool metadata_has(const Metadata *metadata, MetadataKind kind, MetadataText keyword);
 
 /* Adds an item with a copy of its data, unless there is one of that kind and keyword, or it is too
- * large. */
+ * large: then `lacks` becomes true. */
 ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, ImgstatError *err);
 
 /* Frees what it holds, not the struct. */

@@ -168,7 +168,7 @@ static ImgstatResult write_metadata(PngEncoder *pe, Decoder *like, ImgstatError 
     Metadata metadata = {.n = 0};
     ImgstatResult res = IMGSTAT_OK;
     if (like)
-        res = like->codec->metadata(like, &metadata, pe->base.warnings, err);
+        res = decoder_metadata(like, &metadata, pe->base.warnings, err);
     if (res == IMGSTAT_OK)
         res = png_metadata_write(&pe->sink, &metadata, &pe->form, pe->base.warnings, err);
     metadata_release(&metadata);

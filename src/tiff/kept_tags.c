@@ -213,7 +213,7 @@ static ImgstatResult convert_fields(TiffFile *file, Decoder *like, const EncodeP
     Metadata metadata = {.n = 0};
     if (tiff_keeps_palette(like, page) && !page->colormap)
         IMGSTAT_TRY(tiff_palette_write(file, like, page, tags, err));
-    ImgstatResult res = like->codec->metadata(like, &metadata, warnings, err);
+    ImgstatResult res = decoder_metadata(like, &metadata, warnings, err);
     if (res == IMGSTAT_OK)
         res = tiff_metadata_write(file, &metadata, warnings, tags, err);
     metadata_release(&metadata);

@@ -90,8 +90,7 @@ static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *w
     if (has && res == IMGSTAT_OK)
         res = metadata_add(out, &item, err);
     if (res == IMGSTAT_ERR_LIMIT) {
-        warnings_report(warnings, "its EXIF data are more than %d MiB and are left out",
-                        TIFF_MEMORY_BYTES >> 20);
+        out->lacks = true;
         res = IMGSTAT_OK;
     }
     free(file.memory);

@@ -408,12 +408,16 @@ def test_exif(program, folder):
     for given, kept in ((fields, fields), (fields[1:2], fields[1:2]), (upright, None), (large, None)):
         names = [folder / name for name in ("in.png", "out.tif", "out.png")]
         names[0].write_bytes(exif_png(exif_block(given)))
-        run(program, "normalize", "--force", names[0], "-o", names[1])
-        done = run(program, "normalize", "--force", names[1], "-o", names[2])
+        read = run(program, "normalize", "--force", names[0], "-o", names[1])
+        run(program, "normalize", "--force", names[1], "-o", names[2])
         written = dict(chunks(names[2].read_bytes())).get(b"eXIf")
         check((exif_fields(written) if written else None) == kept, f"{given[0]}: {written!r:.200}")
-        check((b"its EXIF data are more than 16 MiB and are left out" in done.stderr) == (given is large),
-              f"{given[0]}: {done.stderr!r}")
+        check((b"its eXIf chunk is very large and is left out" in read.stderr) == (given is large),
+              f"{given[0]}: {read.stderr!r}")
+    names[1].write_bytes(encode.tiff([encode.Page(RAMP, 8, tags={270: (encode.ASCII, b"long " * (2 << 20))})]))
+    done = run(program, "normalize", "--force", names[1], "-o", names[2])
+    check(b"its metadata are more than 8 MiB: some are left out" in done.stderr and b"tEXt" not in names[2].read_bytes(),
+          f"{done.stderr!r}")
 
 
 def test_text_that_is_not_utf8(program, folder):

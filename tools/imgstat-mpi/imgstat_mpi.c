@@ -14,6 +14,7 @@
 #include "shard_team.h"
 #include "status.h"
 #include "temporary.h"
+#include "terminal.h"
 #include "text.h"
 
 #include <errno.h>
@@ -394,6 +395,7 @@ static void share_processors(const Team *team)
 
 static int run(Team *team, int argc, char **argv)
 {
+    terminal_is_unknown();
     if (team->rank > 0 && !agree_to_start(team, false))
         return STATUS_OK;
     const int status = program_run(argc, argv);

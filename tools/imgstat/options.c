@@ -444,7 +444,8 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
         return PARSE_DONE;
     }
     if (good && read_environment(out) && check_together(command, argv[0], out)) {
-        sandbox_enter(out);
+        if (command_table[command].input != INPUT_NONE)
+            sandbox_enter(out);
         return PARSE_RUN;
     }
     fprintf(stderr, "Try '%s --help'.\n", argv[0]);

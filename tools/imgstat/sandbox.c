@@ -267,11 +267,12 @@ static void restrict_calls(void)
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
+/* A device that is named is opened, or it is said why not: its driver may be anywhere. */
 static bool may_use_gpu(const Options *o)
 {
-    return o->device != NULL && strcmp(o->device, "cpu") != 0 &&
-           (getenv("IMGSTAT_CUDA_MODULE") != NULL || access("/dev/nvidiactl", F_OK) == 0 ||
-            access("/dev/dxg", F_OK) == 0);
+    return strcmp(o->device, "cpu") != 0 &&
+           (strcmp(o->device, "auto") != 0 || getenv("IMGSTAT_CUDA_MODULE") != NULL ||
+            access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0);
 }
 
 void sandbox_enter(const Options *options)

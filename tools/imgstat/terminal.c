@@ -16,10 +16,18 @@ void terminal_want_colours(ColourWanted wanted)
     colours_wanted = wanted;
 }
 
+static bool is_unknown;
+
+void terminal_is_unknown(void)
+{
+    is_unknown = true;
+}
+
 static bool is_able(int fd)
 {
     const char *const term = getenv("TERM");
-    return isatty(fd) == 1 && term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
+    return !is_unknown && isatty(fd) == 1 && term != NULL && *term != '\0' &&
+           strcmp(term, "dumb") != 0;
 }
 
 const Styles *terminal_styles(int fd)

@@ -13,6 +13,9 @@ typedef struct Styles {
 
 /* What --color says; AUTO asks the terminal, TERM and NO_COLOR. */
 void terminal_want_colours(ColourWanted wanted);
+/* What the descriptors are says nothing, as behind mpirun, which gives its ranks terminals: there
+ * is no width, and AUTO is never. */
+void terminal_is_unknown(void);
 /* For what goes to standard output or standard error in the end. */
 const Styles *terminal_styles(int fd);
 /* The style of a channel of that name. */

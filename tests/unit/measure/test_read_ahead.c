@@ -41,6 +41,7 @@ static ImgstatResult read_rows(Decoder *decoder, void *to, size_t pitch, uint32_
 }
 
 static const Codec codec = {.name = "made", .read_rows = read_rows};
+static const Source source = {.name = "made", .fd = -1};
 
 enum { WIDTH = 5 };
 
@@ -58,7 +59,7 @@ static bool holds(const ImagePro *band)
 static void check(uint32_t height, uint32_t rows, uint32_t slots, bool threaded, long decode_ns,
                   long use_ns)
 {
-    Made made = {.base = {.codec = &codec, .page = {.height = height}},
+    Made made = {.base = {.codec = &codec, .source = &source, .page = {.height = height}},
                  .bad_row = UINT32_MAX,
                  .pause_ns = decode_ns};
     const struct timespec pause = {.tv_nsec = use_ns};
@@ -114,7 +115,7 @@ Test(read_ahead, error_in_its_place)
 {
     for (int threaded = 0; threaded < 2; threaded++) {
         for (uint32_t bad = 0; bad < 5; bad++) {
-            Made made = {.base = {.codec = &codec, .page = {.height = 50}},
+            Made made = {.base = {.codec = &codec, .source = &source, .page = {.height = 50}},
                          .bad_row = 10 * bad + 3};
             ImagePro buffer, band;
             ReadAhead *ahead = NULL;
@@ -139,7 +140,8 @@ Test(read_ahead, error_in_its_place)
 Test(read_ahead, stopped_early)
 {
     for (uint32_t taken = 0; taken < 4; taken++) {
-        Made made = {.base = {.codec = &codec, .page = {.height = 400}}, .bad_row = UINT32_MAX};
+        Made made = {.base = {.codec = &codec, .source = &source, .page = {.height = 400}},
+                     .bad_row = UINT32_MAX};
         ImagePro buffer, band;
         ReadAhead *ahead = NULL;
         cr_assert_eq(imgstat_image_create(WIDTH, 20, 1, IMGSTAT_U8, 8, &buffer, NULL), IMGSTAT_OK);
@@ -175,6 +177,7 @@ Test(read_ahead, warnings)
         for (int threaded = 0; threaded < 2; threaded++) {
             Heard heard = {.caller = pthread_self()};
             Made made = {.base = {.codec = &codec,
+                                  .source = &source,
                                   .page = {.height = 50},
                                   .warnings = {.warn = hear, .context = &heard}},
                          .bad_row = UINT32_MAX,
