@@ -145,7 +145,7 @@ class Server:
         status = self.receive(LIMIT)
         if status is None:
             os.killpg(pid, signal.SIGKILL)
-            status = self.receive(LIMIT)
+            status = self.receive(None)
         words = struct.unpack(f"{3 + CALLS}q2i", self.shared.read_bytes()[:8 * (3 + CALLS) + 8])
         files, hidden = tree(out)
         hidden += os.listdir(self.work / "tmp")
