@@ -70,6 +70,7 @@ def test_prints_behind_what_python_has_printed(testdata):
 
 
 def test_leaves_handlers_and_environment_alone(testdata, capfd):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it leaves in the background without
     names = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXFSZ, signal.SIGPIPE]
     before = [signal.getsignal(name) for name in names], dict(os.environ), os.umask(0o27)
     os.umask(before[2])
