@@ -72,15 +72,21 @@ static void compare(Output *o, const char *what, const char *text)
     }
 }
 
-/* What the processor makes of the image. */
-static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha, Output *o)
+/* What the processor makes of an image. */
+static void map_on_cpu(const ImgstatMethod *method, const ImagePro *from, int16_t alpha,
+                       ImagePro *to)
 {
     ImgstatTransfer *transfer;
-    must(imgstat_transfer_create(ops.cpu, method, &image->cpu, alpha, NULL, &transfer, &ops.error));
-    const TransferShape of = shape_of_input(method, &image->cpu, alpha);
+    must(imgstat_transfer_create(ops.cpu, method, from, alpha, NULL, &transfer, &ops.error));
+    const TransferShape of = shape_of_input(method, from, alpha);
     transfer->holes = transfer_holes_in_memory(transfer, &of);
-    must(transfer_apply(transfer, &image->cpu, alpha, &o->cpu, &ops.error));
+    must(transfer_apply(transfer, from, alpha, to, &ops.error));
     imgstat_transfer_destroy(transfer);
+}
+
+static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha, Output *o)
+{
+    map_on_cpu(method, &image->cpu, alpha, &o->cpu);
 }
 
 /* Other pixels in the same place; the nodata value stays. */
@@ -514,12 +520,7 @@ static void expect_bands(const ImgstatMethod *method, const TestImage *image, si
     for (uint32_t i = 0; i < n; i++) {
         const ImagePro from = image_band(&image->cpu, i * rows, rows);
         ImagePro to = image_band(&o->cpu, i * rows, rows);
-        ImgstatTransfer *transfer;
-        must(imgstat_transfer_create(ops.cpu, method, &from, -1, NULL, &transfer, &ops.error));
-        const TransferShape of = shape_of_input(method, &from, -1);
-        transfer->holes = transfer_holes_in_memory(transfer, &of);
-        must(transfer_apply(transfer, &from, -1, &to, &ops.error));
-        imgstat_transfer_destroy(transfer);
+        map_on_cpu(method, &from, -1, &to);
     }
 }
 

@@ -21,6 +21,9 @@ extern const Keyword measure_keywords[];
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out);
 void measure_release(ImgstatMeasure *measure);
 
+/* Copies it with its percentiles; measure_release ends the copy. False: there is no memory. */
+bool measure_copy(const ImgstatMeasure *measure, ImgstatMeasure *out);
+
 /* Returns the percentiles that were asked for, by a number or a list, in that form. values: a dict
  * of them as Stats has it, or a tuple or list of such. */
 PyObject *percentile_answer(PyObject *values, PyObject *asked);

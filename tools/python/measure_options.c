@@ -3,6 +3,7 @@
 #include "measure.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const Keyword measure_keywords[] = {
     {"percentiles", offsetof(MeasureOptions, percentiles)},
@@ -102,6 +103,17 @@ int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out
         return -1;
     out->ddof = ddof;
     return 0;
+}
+
+bool measure_copy(const ImgstatMeasure *measure, ImgstatMeasure *out)
+{
+    const size_t bytes = measure->n_percentiles * sizeof(double);
+    double *const percentiles = malloc(bytes + 1);
+    *out = *measure;
+    out->percentiles = percentiles;
+    if (percentiles && bytes)
+        memcpy(percentiles, measure->percentiles, bytes);
+    return percentiles != NULL;
 }
 
 void measure_release(ImgstatMeasure *measure)

@@ -40,21 +40,14 @@ static void destroy_all(ImgstatRecord **records, uint16_t n, PyObject *owner)
         imgstat_record_destroy(records[i]);
 }
 
-static void free_lists(ImgstatRecord **records, const double *percentiles)
-{
-    free(records);
-    free((void *)(uintptr_t)percentiles);
-}
-
 /* Makes a Stats of n records, or with `records` NULL of one that comes later. */
 static Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n,
                         const ImgstatMeasure *how)
 {
     Stats *const stats = PyObject_New(Stats, (PyTypeObject *)state->stats_type);
     ImgstatRecord **const kept = calloc(n, sizeof(ImgstatRecord *));
-    double *const percentiles = malloc((how->n_percentiles + 1) * sizeof(double));
-    if (!stats || !kept || !percentiles) {
-        free_lists(kept, percentiles);
+    if (!stats || !kept || !measure_copy(how, &stats->how)) {
+        free(kept);
         if (stats) {
             PyObject_Free(stats);
             Py_DECREF(state->stats_type);
@@ -62,16 +55,12 @@ static Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n,
         PyErr_NoMemory();
         return NULL;
     }
-    if (how->n_percentiles)
-        memcpy(percentiles, how->percentiles, how->n_percentiles * sizeof(double));
     if (records)
         memcpy(kept, records, n * sizeof(ImgstatRecord *));
     stats->records = kept;
     stats->n_records = n;
     stats->owner = stats->array = NULL;
     stats->later = NULL;
-    stats->how = *how;
-    stats->how.percentiles = percentiles;
     return stats;
 }
 
@@ -136,7 +125,8 @@ static void stats_dealloc(PyObject *self)
     destroy_all(stats->records, stats->n_records, stats->owner);
     Py_XDECREF(stats->owner);
     Py_XDECREF(stats->array);
-    free_lists(stats->records, stats->how.percentiles);
+    free(stats->records);
+    measure_release(&stats->how);
     PyObject_Free(self);
     Py_DECREF(type);
 }

@@ -5,8 +5,6 @@
 #include "measure.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct StatsBatch {
     PyObject_HEAD size_t n;
@@ -22,9 +20,7 @@ PyObject *stats_batch_of_later(State *state, HeldChain *chain, size_t n, PyObjec
                                const ImgstatMeasure *how)
 {
     StatsBatch *const batch = PyObject_New(StatsBatch, (PyTypeObject *)state->stats_batch_type);
-    double *const percentiles = malloc((how->n_percentiles + 1) * sizeof(double));
-    if (!batch || !percentiles) {
-        free(percentiles);
+    if (!batch || !measure_copy(how, &batch->how)) {
         if (batch) {
             PyObject_Free(batch);
             Py_DECREF(state->stats_batch_type);
@@ -32,11 +28,7 @@ PyObject *stats_batch_of_later(State *state, HeldChain *chain, size_t n, PyObjec
         chain_give(chain);
         return PyErr_NoMemory();
     }
-    if (how->n_percentiles)
-        memcpy(percentiles, how->percentiles, how->n_percentiles * sizeof(double));
     batch->n = n;
-    batch->how = *how;
-    batch->how.percentiles = percentiles;
     batch->chain = chain;
     batch->array = Py_NewRef(array);
     return (PyObject *)batch;
@@ -50,7 +42,7 @@ static void batch_dealloc(PyObject *self)
     chain_give(batch->chain);
     Py_END_ALLOW_THREADS
     Py_XDECREF(batch->array);
-    free((void *)(uintptr_t)batch->how.percentiles);
+    measure_release(&batch->how);
     PyObject_Free(self);
     Py_DECREF(type);
 }
