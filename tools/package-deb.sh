@@ -107,7 +107,7 @@ apt-get -qq -y --no-install-recommends --simulate install /in/*.deb | sed -n 's/
 apt-get -qq -y --no-install-recommends install $(grep -v imgstat /tmp/libraries)
 files >/tmp/before
 dpkg -i /in/*.deb
-for test in library program python; do
+for test in $(sed -n 's/^Tests: //p' tools/packaging/debian/tests/control); do
     AUTOPKGTEST_TMP=$(mktemp -d) sh -c "exec tools/packaging/debian/tests/$test" >"/out/$test.log" 2>&1 || {
         cat "/out/$test.log"
         exit 1
