@@ -246,6 +246,12 @@ def test_results_are_arrays_for_everybody():
         imgstat.Array()
 
 
+def test_what_is_no_array_is_named():
+    for value, name in ((5, "int"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f"type '{name}'"):
+            imgstat.stats(value)
+
+
 def test_torch():
     torch = pytest.importorskip("torch")
     x = picture("f4")
