@@ -37,11 +37,6 @@ FORCE_INLINE void row_of(const uint32_t *upper, const uint32_t *lower, uint32_t 
         row[k] = at[k] | (uint64_t)(at[k + 1] - at[k]) << 32;
 }
 
-FORCE_INLINE uint64_t row_value(uint64_t pair, uint64_t part)
-{
-    return (uint32_t)pair + ((pair >> 32) * part >> 16);
-}
-
 void ISA(clahe_row16)(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
                       uint64_t *row)
 {
@@ -49,6 +44,11 @@ void ISA(clahe_row16)(const uint32_t *upper, const uint32_t *lower, uint32_t y_w
 }
 
 #if !defined(__AVX2__)
+
+FORCE_INLINE uint64_t row_value(uint64_t pair, uint64_t part)
+{
+    return (uint32_t)pair + ((pair >> 32) * part >> 16);
+}
 
 void ISA(clahe_map16)(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
                       size_t n, uint16_t *out)

@@ -285,7 +285,7 @@ static ImgstatResult cpu_measure_async(Device *device, void *stream, const Image
         const ImagePro image = image_of_series(first, i, series->step);
         const PixelSource source = pixels_of(&image);
         memset((void *)(uintptr_t)to.mem.address, 0, to.mem.bytes);
-        IMGSTAT_TRY(cpu_measure(device, &source, (PixelView){VIEW_EACH}, &to, err));
+        IMGSTAT_TRY(cpu_measure(device, &source, (PixelView){.channels = VIEW_EACH}, &to, err));
     }
     return IMGSTAT_OK;
 }

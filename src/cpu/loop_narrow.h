@@ -193,7 +193,8 @@ FORCE_INLINE bool choose_pairs(const uint8_t *x, size_t n, unsigned channels)
     const size_t step = (n / 2 / COUNT8_SAMPLED / tables * tables + 1) * 2; /* all tables in turn */
     unsigned all = 0, lines = 0, most = 0;
     for (size_t at = 0; at + 1 < n && all < COUNT8_SAMPLED; at += step, all++) {
-        const unsigned pair = x[at + 1] << 8 | x[at], times = ++seen[all % tables][pair / 64];
+        const unsigned pair = (unsigned)x[at + 1] << 8 | x[at],
+                       times = ++seen[all % tables][pair / 64];
         lines += times == 1;
         most = times > most ? times : most;
     }

@@ -40,7 +40,8 @@ static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError
 {
     const LumaRead *const read = context;
     const PixelSource source = pixels_of(luma);
-    return read_image(read->device, &source, luma, (PixelView){VIEW_EACH}, read->request, err);
+    return read_image(read->device, &source, luma, (PixelView){.channels = VIEW_EACH},
+                      read->request, err);
 }
 
 /* Whether the samples of all channels lie side by side as those of one. */
@@ -58,7 +59,7 @@ static ImgstatResult read_joint(CpuDevice *device, const PixelSource *source, co
     ImagePro flat = *image;
     flat.width *= image->channels;
     flat.channels = 1;
-    return read_image(device, source, &flat, (PixelView){VIEW_EACH}, request, err);
+    return read_image(device, source, &flat, (PixelView){.channels = VIEW_EACH}, request, err);
 }
 
 ImgstatResult cpu_read(Device *base, const PixelSource *source, PixelView view,
