@@ -30,7 +30,7 @@ done
 # in_chroot LOG SCRIPT: a new chroot with $work/in at /in, in which SCRIPT of that folder runs; /out is copied to $work.
 in_chroot() {
     # shellcheck disable=SC2086 # none or one
-    mmdebstrap --quiet --variant=apt --customize-hook="copy-in $work/in /" \
+    mmdebstrap --quiet --variant=apt --dpkgopt=force-unsafe-io --customize-hook="copy-in $work/in /" \
         --customize-hook="chroot \"\$1\" env DEB_BUILD_OPTIONS='${DEB_BUILD_OPTIONS-}' sh -eu /in/$2" \
         --customize-hook="copy-out /out $work" "$suite" /dev/null ${MIRROR-} >"$out/$1" 2>&1 && return
     tail -n 30 "$out/$1" >&2
