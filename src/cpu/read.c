@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c: a further read: every rectangle of an image is searched for all that is asked for. */
+/* read.c: a further read: searches every rectangle of an image for all that is requested. */
 #include "cpu/read.h"
 
 static void read_task(void *context, size_t task, unsigned thread)
@@ -44,7 +44,7 @@ static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError
                       read->request, err);
 }
 
-/* Whether the samples of all channels lie side by side as those of one. */
+/* Whether the samples of all channels follow each other as those of one channel do. */
 static bool is_flat(const ImagePro *image, PixelView view)
 {
     return view.alpha < 0 && !image->mask && image->host &&
