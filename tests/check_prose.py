@@ -20,7 +20,7 @@ DATA = "*.json,*.png,*.svg,*.tif,*/seeds/*,*/build/*"
 # Of proselint: signs outside ASCII, the best words for literature, numbers that look like something else.
 UNWANTED = re.compile(r" (typography\.|security\.|weasel_words\.|dates_times\.|misc\.illogic|misc\.chatspeak)")
 PHRASES = re.compile(r"of whose|who would|what is (told|said) of|\b(tells|hears|heeds)\b|may be had|comes? round|, too\.|"
-                     r"where memory is out")
+                     r"where memory is out|<{7} |>{7} ")
 
 
 def prose(path):

@@ -21,7 +21,7 @@ import sys
 from libraries import Libraries
 from serve import Server, end_all
 
-# Files of class ok that imgstat holds otherwise or refuses, each with its reason: docs/formats.md.
+# Files of class ok that imgstat holds otherwise or refuses, each with its reason: docs/lab/2026-11-26-tests.md.
 COMPLEX = "complex samples are not measured"
 BAD_INDEX = "has indices that its palette has no colour for; read with --indices"
 FAX = "CCITT data that libtiff can only guess at"

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: tools/build-html.sh [FOLDER]     the documents and imgstat.h as HTML (default: build/html)
+# usage: tools/build-html.sh [FOLDER [BUILD]]     the documents and imgstat.h as HTML (default: build/html)
+# BUILD: a folder in which imgstat was built (default: build/release), for its manual pages, if mandoc is installed.
 # Needs python3-sphinx, python3-myst-parser and doxygen. A link that leads nowhere is an error.
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build/html}
+export IMGSTAT_MANUALS="${2:-build/release}"
 for program in sphinx-build doxygen; do
     command -v $program >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
 done

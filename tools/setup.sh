@@ -44,6 +44,7 @@ python3           python3
 ?sphinx-build     python3-sphinx
 ?sys:myst_parser  python3-myst-parser
 ?doxygen          doxygen
+?mandoc           mandoc
 ?codespell        codespell
 ?proselint        python3-proselint
 ?mpirun.openmpi   openmpi-bin

@@ -93,6 +93,10 @@ typedef struct Codec {
     /* Returns whether a file begins as this format does. */
     bool (*probe)(const uint8_t *bytes, size_t n);
 
+    /* Returns whether a file of this format reaches as far as it says; true if it cannot be read.
+     */
+    bool (*is_whole)(const Source *source);
+
     /* Opens a source whose format is this. how: its limits are filled in. */
     ImgstatResult (*open)(const Source *source, const ImgstatOpen *how, Decoder **out,
                           ImgstatError *err);
@@ -165,8 +169,8 @@ enum { CODEC_PROBE_BYTES = 16 };
 ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, const Codec **out,
                              ImgstatError *err);
 
-/* Returns whether a file has the end that PNG and TIFF files have. Empty files, zeros and what is
- * cut are not whole; files of other formats are. */
+/* Returns whether an output is whole. Empty files, zeros and PNG and TIFF files that were cut are
+ * not; files of other formats are. */
 bool codec_file_is_whole(const char *path);
 
 /* Returns codec number i of the table, NULL behind the last. */

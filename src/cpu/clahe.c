@@ -11,7 +11,7 @@ typedef struct Reading {
     Device *device;
     const ClahePage *page;
     const ImagePro *band;
-    size_t first, tiles; /* of an instance */
+    size_t first, tiles; /* tiles of an instance */
 } Reading;
 
 static uint16_t channel_of(const ClahePage *page, size_t k)
@@ -34,7 +34,7 @@ static void observe(void *context, size_t k, unsigned thread)
     clahe_observe(r->page->clahe[k], r->band, channel_of(r->page, k));
 }
 
-/* The tiles that a band may have pixels of. */
+/* Finds the tiles that a band may have pixels of. */
 static void set_tiles(Reading *reading)
 {
     const Clahe *const clahe = reading->page->clahe[0];
@@ -80,7 +80,7 @@ ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *er
     return IMGSTAT_OK;
 }
 
-/* What mapping a slice needs; threads share it. */
+/* Arguments of mapping a slice, shared by threads. */
 typedef struct Mapping {
     const ClahePage *page;
     BufferCache *buffers;
@@ -120,7 +120,7 @@ static ImgstatResult map_luma(const Mapping *mapping, const ImagePro *band, Imag
         clahe_apply(page->clahe[0], &luma, 0, &mapped);
         mapped.mask = luma.mask;
         mapped.mask_pitch = luma.mask_pitch;
-        if (page->clahe[0]->unchanged) { /* the colours stay, not only their luma */
+        if (page->clahe[0]->unchanged) { /* colours stay as they are, not only their luma */
             none = calloc(luma.width, 1);
             if (!none)
                 res = error_memory(err, luma.width, "a mask");

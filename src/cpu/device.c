@@ -186,13 +186,13 @@ static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
     *out = device->info;
 }
 
-/* Whole pages of memory whose contents nobody needs go back to the system. */
+/* Returns whole pages of memory to the system; nobody needs their contents. */
 static void forget_pages(void *memory, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory;
     const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (end > first)
-        (void)madvise((void *)first, end - first, MADV_DONTNEED); /* else it stays: no harm */
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 static void cpu_use_threads(Device *base, unsigned threads)
@@ -266,7 +266,7 @@ static ImgstatResult cpu_download(Device *device, void *to, DevMem from, size_t 
     return IMGSTAT_OK;
 }
 
-/* It sorts what it gathers, as much as its caller has room for (measure/quantiles.c). */
+/* The CPU sorts gathered keys in the memory that its caller offers (measure/quantiles.c). */
 static ImgstatResult cpu_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
                                     ImgstatError *err)
 {
@@ -313,7 +313,7 @@ static ImgstatResult cpu_measure_async(Device *device, void *stream, const Image
         const ImagePro image = image_of_series(first, i, series->step);
         const PixelSource source = pixels_of(&image);
         memset((void *)(uintptr_t)to.mem.address, 0, to.mem.bytes);
-        IMGSTAT_TRY(cpu_measure(device, &source, (PixelView){VIEW_EACH}, &to, err));
+        IMGSTAT_TRY(cpu_measure(device, &source, (PixelView){.channels = VIEW_EACH}, &to, err));
     }
     return IMGSTAT_OK;
 }

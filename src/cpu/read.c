@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c: a further read: every rectangle of an image is searched for all that is asked for. */
+/* read.c: a further read: searches every rectangle of an image for all that is requested. */
 #include "cpu/read.h"
 
 static void read_task(void *context, size_t task, unsigned thread)
@@ -41,10 +41,11 @@ static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError
 {
     const LumaRead *const read = context;
     const PixelSource source = pixels_of(luma);
-    return read_image(read->device, &source, luma, (PixelView){VIEW_EACH}, read->request, err);
+    return read_image(read->device, &source, luma, (PixelView){.channels = VIEW_EACH},
+                      read->request, err);
 }
 
-/* Whether the samples of all channels lie side by side as those of one. */
+/* Whether the samples of all channels follow each other as those of one channel do. */
 static bool is_flat(const ImagePro *image, PixelView view)
 {
     return view.alpha < 0 && !image->mask && image->host &&
@@ -59,7 +60,7 @@ static ImgstatResult read_joint(CpuDevice *device, const PixelSource *source, co
     ImagePro flat = *image;
     flat.width *= image->channels;
     flat.channels = 1;
-    return read_image(device, source, &flat, (PixelView){VIEW_EACH}, request, err);
+    return read_image(device, source, &flat, (PixelView){.channels = VIEW_EACH}, request, err);
 }
 
 ImgstatResult cpu_read(Device *base, const PixelSource *source, PixelView view,

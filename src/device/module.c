@@ -34,7 +34,7 @@ static bool own_folder(char folder[PATH_MAX])
  */
 static bool place_path(const char *file, const char *folder, unsigned i, char path[PATH_MAX])
 {
-    static const char *const below[] = {"", "/imgstat", "/" IMGSTAT_MODULE_FROM_PROGRAM};
+    static const char *const below[] = {"", "/imgstat", ("/" IMGSTAT_MODULE_FROM_PROGRAM)};
     enum { BELOW = ARRAY_LEN(below) };
     int length;
     if (i < BELOW)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* chunks.c: reads and writes chunks of PNG, and copies those that are still true from an input to
  * an output. */
+#define _GNU_SOURCE /* memmem */
 #include "png/chunks.h"
 #include "base/compiler.h"
 #include "codec/exif.h"
@@ -286,4 +287,15 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
         }
     }
     return IMGSTAT_OK;
+}
+
+bool png_is_whole(const Source *source)
+{
+    enum { END = 4096 }; /* other bytes may follow the last chunk */
+    static const uint8_t last[] = {'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
+    uint8_t end[END];
+    size_t n = 0;
+    const uint64_t at = source->bytes > END ? source->bytes - END : 0;
+    return source_read(source, at, end, END, &n, NULL) != IMGSTAT_OK ||
+           memmem(end, n, last, sizeof last) != NULL;
 }

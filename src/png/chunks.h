@@ -91,4 +91,7 @@ void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes);
 ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
                               ImgstatError *err);
 
+/* Returns whether a file has its last chunk; true if it cannot be read. */
+bool png_is_whole(const Source *source);
+
 #endif

@@ -470,6 +470,7 @@ static void describe_layout(Decoder *base, ImgstatLayout *out)
 const Codec png_codec = {
     .name = "png",
     .probe = probe,
+    .is_whole = png_is_whole,
     .open = open_decoder,
     .select = select_page,
     .plan = plan_page,

@@ -240,6 +240,7 @@ const Codec tiff_codec = {
     .name = "tiff",
     .compression = tiff_compression_at,
     .probe = probe,
+    .is_whole = tiff_is_whole,
     .open = open_decoder,
     .select = select_page,
     .plan = plan_page,

@@ -367,6 +367,50 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* ---- Whether it is whole --------------------------------------------------------------------- */
+
+/* Whether the last strip or tile lies inside the file; one that is nowhere does. */
+static bool has_last(const Source *source, const TiffKind *kind, const TiffField *places,
+                     const TiffField *sizes)
+{
+    if (places->count == 0 || sizes->count != places->count)
+        return true;
+    const uint64_t at = tiff_field_value(source, kind, places, places->count - 1);
+    const uint64_t bytes = tiff_field_value(source, kind, sizes, sizes->count - 1);
+    return at <= source->bytes && bytes <= source->bytes - at;
+}
+
+/* The directory at `at` and those behind it, with `deeper` levels of SubIFDs. */
+static bool are_whole(const Source *source, const TiffKind *kind, uint64_t at, unsigned deeper)
+{
+    TiffDirectory directory = {.next = at};
+    while (directory.next >= at && directory.next != 0) { /* no loop */
+        at = directory.next;
+        if (tiff_directory_read(source, kind, at, &directory, NULL) != IMGSTAT_OK)
+            return true;
+        const TiffField *const field = directory.field, *const sub = &field[TIFF_FIELD_SUB];
+        if (!directory.whole || directory.end > source->bytes ||
+            !has_last(source, kind, &field[TIFF_FIELD_STRIPS], &field[TIFF_FIELD_STRIP_BYTES]) ||
+            !has_last(source, kind, &field[TIFF_FIELD_TILES], &field[TIFF_FIELD_TILE_BYTES]))
+            return false;
+        for (uint64_t k = 0; deeper > 0 && k < sub->count; k++) {
+            const uint64_t below = tiff_field_value(source, kind, sub, k);
+            if (below > 0 && !are_whole(source, kind, below, deeper - 1))
+                return false;
+        }
+        at++;
+    }
+    return true;
+}
+
+bool tiff_is_whole(const Source *source)
+{
+    TiffKind kind;
+    uint64_t first = 0;
+    return read_header(source, &kind, &first, NULL) == IMGSTAT_OK &&
+           are_whole(source, &kind, first, 1);
+}
+
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warnings *warnings,
                               PageList *out, bool *has_axes, ImgstatError *err)
 {

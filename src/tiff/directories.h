@@ -24,6 +24,10 @@ typedef struct TiffFacts {
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warnings *warnings,
                               PageList *out, bool *has_axes, ImgstatError *err);
 
+/* Returns whether all directories, what their fields hold, and their last strips or tiles lie
+ * inside the file; true if it cannot be read. */
+bool tiff_is_whole(const Source *source);
+
 /* ---- tiff/page_axes.c ---- */
 
 /* Reads the axes that texts of the file declare, and fills them in. axes: released by the caller,

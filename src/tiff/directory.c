@@ -25,6 +25,9 @@ static const uint16_t field_tags[TIFF_FIELDS] = {
     [TIFF_FIELD_STRIPS] = TIFFTAG_STRIPOFFSETS,
     [TIFF_FIELD_STRIP_ROWS] = TIFFTAG_ROWSPERSTRIP,
     [TIFF_FIELD_TEXT] = TIFFTAG_IMAGEDESCRIPTION,
+    [TIFF_FIELD_STRIP_BYTES] = TIFFTAG_STRIPBYTECOUNTS,
+    [TIFF_FIELD_TILES] = TIFFTAG_TILEOFFSETS,
+    [TIFF_FIELD_TILE_BYTES] = TIFFTAG_TILEBYTECOUNTS,
 };
 
 unsigned tiff_field_bytes(uint16_t type)
@@ -84,9 +87,11 @@ static void add_bytes(const Source *source, const TiffKind *kind, const uint8_t 
     const uint64_t each = tiff_value_bytes((uint16_t)load_number(entry + 2, 2, kind->big_endian));
     const uint64_t n = load_number(entry + 4, width, kind->big_endian);
     const uint64_t at = load_number(entry + 4 + width, width, kind->big_endian);
-    if (each == 0 || n <= width / each || at >= source->bytes)
+    if (each == 0 || n <= width / each)
         return;
-    const uint64_t most = source->bytes - at;
+    const uint64_t most = at < source->bytes ? source->bytes - at : 0;
+    const uint64_t end = n <= most / each ? at + n * each : UINT64_MAX;
+    out->end = end > out->end ? end : out->end;
     out->field_bytes += n < most / each ? n * each : most;
 }
 
@@ -107,6 +112,7 @@ ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, ui
     if (entries == 0 || entries > (source->bytes - first) / entry_bytes)
         return IMGSTAT_OK;
     out->whole = true;
+    out->end = first + entries * entry_bytes + offset_bytes;
     for (uint64_t i = 0; i < entries && i < TIFF_MAX_FIELDS; i += BLOCK) {
         const size_t block = entries - i < BLOCK ? (size_t)(entries - i) : BLOCK;
         IMGSTAT_TRY(

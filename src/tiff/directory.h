@@ -38,12 +38,17 @@ enum {
     TIFF_FIELD_STRIPS,
     TIFF_FIELD_STRIP_ROWS,
     TIFF_FIELD_TEXT,
+    /* Of where the samples end: */
+    TIFF_FIELD_STRIP_BYTES,
+    TIFF_FIELD_TILES,
+    TIFF_FIELD_TILE_BYTES,
     TIFF_FIELDS
 };
 
 typedef struct TiffDirectory {
     bool whole; /* it lies inside the file */
     uint64_t next;
+    uint64_t end;         /* of it, or of what a field has outside of it, the furthest */
     uint64_t field_bytes; /* of all fields, outside of it, as far as the file has them; UINT64_MAX:
                              it has more fields than are read */
     TiffField field[TIFF_FIELDS];

@@ -24,7 +24,7 @@ from pathlib import Path
 
 TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
 LIMIT = 60  # seconds for one run
-COUNT, ALLOCATE, CALL, SHORT, KILL = range(5)  # as Act in shim.c
+COUNT, ALLOCATE, CALL, SHORT, KILL, LOG = range(6)  # as Act in shim.c
 CALLS = 512
 
 # The words of a command, the input of "-" or None, and which files of in/ lie in out/ before each run.
@@ -75,7 +75,7 @@ ERRNO = {
     1: ("write", "EIO ENOSPC EINTR EDQUOT"), 18: ("pwrite64", "EIO ENOSPC EINTR EDQUOT"), 3: ("close", "EIO ENOSPC EDQUOT"),
     5: ("fstat", "EIO ESTALE"), 4: ("stat", "EIO ESTALE"), 262: ("newfstatat", "EIO ENOMEM"), 8: ("lseek", "EIO"),
     72: ("fcntl", "EMFILE EINVAL"), 9: ("mmap", "ENOMEM EAGAIN"), 74: ("fsync", "EIO ENOSPC"),
-    75: ("fdatasync", "EIO ENOSPC EDQUOT"), 82: ("rename", "EIO ENOSPC"), 316: ("renameat2", "EIO EINVAL"),
+    75: ("fdatasync", "EIO ENOSPC EDQUOT"), 306: ("syncfs", "EIO ENOSPC"), 82: ("rename", "EIO ENOSPC"), 316: ("renameat2", "EIO EINVAL"),
     86: ("link", "EIO ENOSPC"), 265: ("linkat", "EIO ENOENT EDQUOT"), 87: ("unlink", "EIO EACCES"),
     77: ("ftruncate", "EIO ENOSPC"), 318: ("getrandom", "EINTR ENOSYS"), 83: ("mkdir", "EIO ENOSPC"),
     217: ("getdents64", "EIO ESTALE"), 91: ("fchmod", "EIO EPERM"), 93: ("fchown", "EIO EPERM"), 292: ("dup3", "EMFILE"),
@@ -114,7 +114,7 @@ class Server:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
         variables = {**kept, "LC_ALL": "C.UTF-8", "LD_PRELOAD": str(shim), "FAULTS_SHARED": str(self.shared), "TMPDIR": str(work / "tmp"),
                      "FAULTS_IN": str(work / stdin) if stdin else "/dev/null", "FAULTS_OUT": str(work / "stdout"),
-                     "FAULTS_ERR": str(work / "stderr")}
+                     "FAULTS_ERR": str(work / "stderr"), "FAULTS_LOG": str(work / "log")}
         self.child = subprocess.Popen([program, *words], cwd=work, env=variables, pass_fds=(198, 199))
         os.close(198)
         os.close(199)

@@ -18,16 +18,18 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { SERVED_FROM = 198, TOLD_TO = 199, CALLS = 512 };
+enum { LOG_TO = 197, SERVED_FROM = 198, TOLD_TO = 199, CALLS = 512 };
 
 typedef enum Act {
     ACT_COUNT,    /* nothing fails */
@@ -35,6 +37,7 @@ typedef enum Act {
     ACT_CALL,     /* call `at` of number `call` fails */
     ACT_SHORT, /* reads and writes move at most `value` bytes, and every `at`-th is interrupted */
     ACT_KILL,  /* the process is killed before system call `at` of all that are trapped */
+    ACT_LOG,   /* nothing fails; what reaches the disk is told to FAULTS_LOG */
 } Act;
 
 typedef struct Plan {
@@ -168,6 +171,36 @@ static long planned(long call, long descriptor, long *bytes)
     return 0;
 }
 
+/* Tells of a call that writes, syncs or names: its number, the file's inode, its name. A sync is
+ * told of before it is made, the others after it. */
+static void tell(long call, const greg_t *r)
+{
+    const char *name = "";
+    if (call == SYS_link || call == SYS_rename)
+        name = (const char *)r[REG_RSI];
+    else if (call == SYS_linkat || call == SYS_renameat2)
+        name = (const char *)r[REG_R10];
+    struct stat st;
+    const long of = (long)(*name ? (uintptr_t)name : (uintptr_t)r[REG_RDI]);
+    if (pass(*name ? SYS_stat : SYS_fstat, of, (long)&st, 0, 0, 0, 0) != 0)
+        return;
+    char line[512];
+    const int n = snprintf(line, sizeof line, "%ld %lu %s\n", call, (unsigned long)st.st_ino, name);
+    pass(SYS_write, LOG_TO, (long)line, n, 0, 0, 0);
+}
+
+static int is_sync(long call)
+{
+    return call == SYS_fsync || call == SYS_fdatasync || call == SYS_syncfs;
+}
+
+static int is_change(long call)
+{
+    return call == SYS_write || call == SYS_pwrite64 || call == SYS_ftruncate ||
+           call == SYS_fallocate || call == SYS_link || call == SYS_linkat || call == SYS_rename ||
+           call == SYS_renameat2;
+}
+
 static void on_trap(int number, siginfo_t *info, void *context)
 {
     greg_t *const r = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -176,8 +209,12 @@ static void on_trap(int number, siginfo_t *info, void *context)
     long bytes = r[REG_RDX];
     const long given = planned(call, r[REG_RDI], &bytes);
     (void)number;
+    if (plan.act == ACT_LOG && is_sync(call))
+        tell(call, r);
     r[REG_RAX] =
         given ? given : pass(call, r[REG_RDI], r[REG_RSI], bytes, r[REG_R10], r[REG_R8], r[REG_R9]);
+    if (plan.act == ACT_LOG && is_change(call) && r[REG_RAX] >= 0)
+        tell(call, r);
     errno = before;
 }
 
@@ -205,7 +242,7 @@ static const short trapped[] = {
     SYS_linkat,    SYS_unlink,       SYS_ftruncate, SYS_getrandom,  SYS_mkdir,     SYS_getdents64,
     SYS_fchmod,    SYS_fchown,       SYS_dup3,      SYS_pipe2,      SYS_fadvise64, SYS_readlink,
     SYS_fsetxattr, SYS_getxattr,     SYS_listxattr, SYS_poll,       SYS_fallocate, SYS_statx,
-    SYS_rmdir,     SYS_fremovexattr, SYS_lstat,     SYS_access,
+    SYS_rmdir,     SYS_fremovexattr, SYS_lstat,     SYS_access,     SYS_syncfs,
 };
 
 static void trap(void)
@@ -272,6 +309,8 @@ static void begin_child(void)
     redirect("FAULTS_IN", STDIN_FILENO, O_RDONLY);
     redirect("FAULTS_OUT", STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
     redirect("FAULTS_ERR", STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+    if (plan.act == ACT_LOG)
+        redirect("FAULTS_LOG", LOG_TO, O_WRONLY | O_CREAT | O_TRUNC);
     setpgid(0, 0);
     begin();
 }

@@ -112,9 +112,9 @@ def test_no_channels():
     (np.zeros((3, 3), object), "'O'"),
     (np.zeros((3, 3), "S4"), "'4s'"),
     (np.zeros((3, 3), "M8[ns]"), "M"),
-    (5, "no array"),
-    (None, "no array"),
-    ([[1, 2], [3, 4]], "no array"),
+    (5, "type 'int'"),
+    (None, "type 'NoneType'"),
+    ([[1, 2], [3, 4]], "type 'list'"),
 ])
 def test_refused(x, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):

@@ -153,6 +153,12 @@ static int compare_groups(const void *a, const void *b)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
+/* One that a power cut has torn is written anew. */
+static bool can_be_read(const Options *o, const char *path)
+{
+    return same_images(o, path, path);
+}
+
 /* Compares one output of n jobs of one group, unless all exist. */
 static bool group_agrees(const Options *o, const ImgstatJob *const *jobs, size_t n,
                          const ImgstatTransfer *transfer)
@@ -162,7 +168,7 @@ static bool group_agrees(const Options *o, const ImgstatJob *const *jobs, size_t
     for (size_t i = 0; i < n; i++)
         if (!transform_is_skipped(&o->transform, jobs[i]))
             any_left = true;
-        else if (done == NULL)
+        else if (done == NULL && can_be_read(o, jobs[i]->output))
             done = jobs[i];
     if (!any_left)
         return true;

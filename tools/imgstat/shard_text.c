@@ -60,7 +60,10 @@ static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputS
         return false;
     }
     const bool good = kept_text_make(work->command, set, shard, work->several, inputs, NULL, out);
-    return fclose(out) == 0 && good;
+    const bool closed = fclose(out) == 0;
+    if (good && !closed)
+        complain_of(set->options, path, "cannot be written", errno);
+    return good && closed;
 }
 
 static bool check(void *context, const ShardSet *set, uint32_t shard, const char *path)

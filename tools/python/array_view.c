@@ -387,11 +387,13 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
     }
     if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__array__"))
         return view_made(array, what, view);
-    if (!PyErr_Occurred())
+    PyObject *const type = PyErr_Occurred() ? NULL : PyType_GetName(Py_TYPE(array));
+    if (type)
         PyErr_Format(PyExc_TypeError,
-                     "%s is no array: it has neither a buffer, __dlpack__, "
+                     "%s cannot be of type '%U', which has neither a buffer, __dlpack__, "
                      "__cuda_array_interface__ nor __array_interface__",
-                     what);
+                     what, type);
+    Py_XDECREF(type);
     return -1;
 }
 
@@ -405,14 +407,18 @@ int array_view_open(State *state, PyObject *array, const char *what, PyObject *s
     return -1;
 }
 
+/* What lets go may run Python, which knows nothing of an exception that is set. */
 void array_view_close(ArrayView *view)
 {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
     if (view->has_buffer)
         PyBuffer_Release(&view->buffer);
     if (view->release)
         view->release(view->managed);
     Py_XDECREF(view->owner);
     *view = (ArrayView){.n_dims = 0};
+    PyErr_Restore(type, value, trace);
 }
 
 bool array_view_contiguous(const ArrayView *view)
