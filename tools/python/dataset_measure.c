@@ -96,7 +96,7 @@ PyObject *dataset_measure(PyObject *self, PyObject *args, PyObject *kwargs)
     if (call_begin(&call, &words) == 0) {
         ImgstatError err = {0};
         ImgstatResult res;
-        work_begin(&call.jobs.work);
+        work_begin(&call.jobs.work, NULL);
         pthread_mutex_lock(&saved->lock);
         res = imgstat_dataset_measure(saved->object, &call.batch, &call.jobs.stream, &err);
         pthread_mutex_unlock(&saved->lock);
@@ -176,7 +176,7 @@ PyObject *dataset_stats(PyObject *self, PyObject *args, PyObject *kwargs)
         read_measure(&words.measure, readable, &call.measure) == 0) {
         ImgstatError err = {0};
         ImgstatResult res;
-        work_begin(&call.jobs.work);
+        work_begin(&call.jobs.work, NULL);
         res = imgstat_dataset_compute(dataset, &call.batch, words.files ? &call.jobs.stream : NULL,
                                       &err);
         work_end(&call.jobs.work);

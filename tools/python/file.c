@@ -106,12 +106,6 @@ static void dealloc(PyObject *self)
 
 /* ---- Reading ---- */
 
-static void file_work_begin(FileObject *file, Work *work)
-{
-    work_begin(work);
-    work->stop = &file->stopped;
-}
-
 ImgstatResult file_page_select(FileObject *file, uint32_t page, ImgstatError *err)
 {
     if (file->page == page && file->next_row == 0)
@@ -200,7 +194,7 @@ static PyObject *read_page(PyObject *self, PyObject *args)
     ImgstatError err = {0};
     ImgstatResult res;
     Work work;
-    file_work_begin(file, &work);
+    work_begin(&work, &file->stopped);
     res = go_to_row(file, page, row, &work, &err);
     const uint32_t left = row < file->info.height ? file->info.height - row : 0;
     if (res == IMGSTAT_OK)
@@ -343,7 +337,7 @@ static ImgstatRecord *measure_pages(FileObject *file, const PagesOptions *option
         ImgstatResult res;
         Work work;
         imgstat_device_cancel(device, work_cancelled, &work);
-        file_work_begin(file, &work);
+        work_begin(&work, &file->stopped);
         res = imgstat_measure_pages(device, file->file, pages, n, how, &record, &err);
         device_give(state, device);
         work_end(&work);

@@ -116,7 +116,7 @@ static int measure_all(Call *call)
     ImgstatError err;
     ImgstatResult res = IMGSTAT_OK;
     imgstat_device_cancel(device, work_cancelled, &call->work);
-    work_begin(&call->work);
+    work_begin(&call->work, NULL);
     if (view->memory == IMGSTAT_CUDA)
         res = driver_wait(view->device_id, view->stream, &err);
     if (res == IMGSTAT_OK)

@@ -301,7 +301,7 @@ static int transform_all(Call *call)
 {
     ImgstatError err;
     ImgstatDevice *device = NULL;
-    work_begin(&call->run);
+    work_begin(&call->run, NULL);
     ImgstatResult res = call->work->chain ? IMGSTAT_OK : find_chain(call, &err);
     if (res == IMGSTAT_OK && !call->chain) {
         work_end(&call->run);
@@ -309,7 +309,7 @@ static int transform_all(Call *call)
         if (!device)
             return -1;
         imgstat_device_cancel(device, work_cancelled, &call->run);
-        work_begin(&call->run);
+        work_begin(&call->run, NULL);
     }
     if (res == IMGSTAT_OK)
         res = map_images(call, device, &err);

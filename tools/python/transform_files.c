@@ -277,7 +277,7 @@ static PyObject *transform_files(PyObject *module, PyObject *args, PyObject *kwa
         call.batch.progress = report;
         call.batch.cancelled = is_cancelled;
         call.batch.context = &call;
-        work_begin(&call.work);
+        work_begin(&call.work, NULL);
         res = imgstat_batch_run(&call.batch, call.jobs, call.n, &err);
         work_end(&call.work);
         if (!PyErr_Occurred() && res == IMGSTAT_OK)

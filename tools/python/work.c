@@ -16,9 +16,9 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void work_begin(Work *work)
+void work_begin(Work *work, const atomic_bool *stop)
 {
-    *work = (Work){.caller = pthread_self(), .looked = now()};
+    *work = (Work){.caller = pthread_self(), .looked = now(), .stop = stop};
     work->thread = PyEval_SaveThread();
 }
 

@@ -12,12 +12,13 @@
 typedef struct Work {
     PyThreadState *thread;
     pthread_t caller;
-    double looked;           /* for signals, in seconds */
-    atomic_bool ended;       /* by an exception */
-    const atomic_bool *stop; /* NULL, or by which another thread ends it */
+    double looked;     /* for signals, in seconds */
+    atomic_bool ended; /* by an exception */
+    const atomic_bool *stop;
 } Work;
 
-void work_begin(Work *work);
+/* stop: NULL, or what another thread sets to end the work. */
+void work_begin(Work *work, const atomic_bool *stop);
 
 /* Whether the work should end: a signal has raised an exception, such as KeyboardInterrupt, or a
  * callback has. What the library calls as `cancelled`, from any thread. context: a Work. */
