@@ -3,7 +3,7 @@
 # Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
 # and runs every test in one of them or in both (docs/testing.md); then a part of it with ThreadSanitizer. Exit status 0 if
 # all passed.
-# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  IMGSTAT_DECODE=plain|threads (decoders: docs/formats.md;
+# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  IMGSTAT_DECODE=plain|threads (decoders: docs/testing.md;
 # then without the tests that look at which decoder does what)  IMGSTAT_TEST_FULL=ON|OFF (ON: the optimized build runs every
 # test and all cases; before a release)  CUDAARCHS (GPU architectures to compile for; default: those of the GPUs here;
 # without one PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older than 9.0 and what is not)
