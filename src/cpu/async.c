@@ -31,7 +31,7 @@ void cpu_transform_destroy(DeviceTransform *transform)
     free(transform);
 }
 
-/* Counts the samples, or the luma, of an image of the shape. */
+/* Counts the samples of an image of the shape, or its luma. */
 static ImgstatResult count_image(const DeviceTransform *transform, const ImagePro *image,
                                  Record **out, ImgstatError *err)
 {

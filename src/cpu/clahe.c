@@ -11,7 +11,7 @@ typedef struct Reading {
     Device *device;
     const ClahePage *page;
     const ImagePro *band;
-    size_t first, tiles; /* of an instance */
+    size_t first, tiles; /* tiles of an instance */
 } Reading;
 
 static uint16_t channel_of(const ClahePage *page, size_t k)
@@ -34,7 +34,7 @@ static void observe(void *context, size_t k, unsigned thread)
     clahe_observe(r->page->clahe[k], r->band, channel_of(r->page, k));
 }
 
-/* The tiles that a band may have pixels of. */
+/* Finds the tiles that a band may have pixels of. */
 static void set_tiles(Reading *reading)
 {
     const Clahe *const clahe = reading->page->clahe[0];
@@ -48,24 +48,16 @@ static void set_tiles(Reading *reading)
     reading->tiles = (size_t)(last - first + 1) * clahe->x.tiles;
 }
 
-static void read_band(Reading *reading, const ImagePro *band)
+static ImgstatResult read_band(void *context, const ImagePro *band, ImgstatError *err)
 {
-    ThreadPool *const pool = ((CpuDevice *)reading->device)->pool;
+    Reading *const reading = context;
+    CpuDevice *const device = (CpuDevice *)reading->device;
     const ClahePage *const page = reading->page;
     reading->band = band;
-    if (page->finished) {
-        thread_pool_run(pool, page->n, observe, reading);
-    } else {
-        set_tiles(reading);
-        thread_pool_run(pool, page->n * reading->tiles, count_tile, reading);
-    }
-}
-
-static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError *err)
-{
-    (void)err;
-    read_band(context, luma);
-    return IMGSTAT_OK;
+    if (page->finished)
+        return cpu_run(device, page->n, observe, reading, err);
+    set_tiles(reading);
+    return cpu_run(device, page->n * reading->tiles, count_tile, reading, err);
 }
 
 ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
@@ -75,10 +67,8 @@ ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *ba
     IMGSTAT_TRY(cpu_check_image(band, err));
     if (band->width == 0 || band->height == 0)
         return IMGSTAT_OK;
-    if (page->luma)
-        return cpu_luma_bands(device, band, read_luma, &reading, err);
-    read_band(&reading, band);
-    return IMGSTAT_OK;
+    return page->luma ? cpu_luma_bands(device, band, read_band, &reading, err)
+                      : read_band(&reading, band, err);
 }
 
 ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err)
@@ -90,7 +80,7 @@ ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *er
     return IMGSTAT_OK;
 }
 
-/* What mapping a slice needs; threads share it. */
+/* Arguments of mapping a slice, shared by threads. */
 typedef struct Mapping {
     const ClahePage *page;
     BufferCache *buffers;
@@ -130,7 +120,7 @@ static ImgstatResult map_luma(const Mapping *mapping, const ImagePro *band, Imag
         clahe_apply(page->clahe[0], &luma, 0, &mapped);
         mapped.mask = luma.mask;
         mapped.mask_pitch = luma.mask_pitch;
-        if (page->clahe[0]->unchanged) { /* the colours stay, not only their luma */
+        if (page->clahe[0]->unchanged) { /* colours stay as they are, not only their luma */
             none = calloc(luma.width, 1);
             if (!none)
                 res = error_memory(err, luma.width, "a mask");

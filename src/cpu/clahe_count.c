@@ -5,8 +5,8 @@
 #include "base/buffer_cache.h"
 #include "cpu/clahe_rows.h"
 
-/* Neighbours, which are often equal, add to different tables: else each waits for the one before.
- */
+/* Neighbours are often equal. They add to different tables, so that no addition waits for the one
+ * before. */
 enum { COUNT_TABLES = 4 };
 typedef uint32_t CountTables[COUNT_TABLES]
                             [CLAHE_NODES + 16]; /* 16: not all at one place of a page */
@@ -22,16 +22,16 @@ static inline void count_all(const uint8_t *bin, const unsigned char *at, size_t
         tables[0][bin[clahe_bits_at(at, i, step, bytes)]]++;
 }
 
-/* Words, each with a counter of its own. */
+/* Counts words, each with a counter of its own. */
 static void count_words(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
                         uint64_t *counts)
 {
-    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0); /* of integers: the sign */
+    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0); /* the sign bit of integers */
     for (size_t i = 0; i < n; i++)
         counts[clahe_bits_at(at, i, step, 2) ^ flip]++;
 }
 
-/* One sample after the other, some of which may be padding, undefined or masked. */
+/* Counts one sample after the other; some may be padding, undefined or masked. */
 static void count_any(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
                       uint32_t begin, uint32_t end, uint64_t *counts)
 {
@@ -45,7 +45,7 @@ static void count_any(const Clahe *clahe, const ImagePro *band, uint16_t channel
     }
 }
 
-/* Padded pixels of tile k of an axis. */
+/* Finds the pixels of tile k of an axis, padding included. */
 static void tile_span(const Clahe *clahe, const ClaheAxis *axis, uint32_t k, uint32_t *begin,
                       uint32_t *end)
 {
@@ -68,7 +68,7 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
     const uint32_t width = right - left;
     const uint64_t most = (uint64_t)width * band->height;
     const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
-    /* Emptying and adding up tables takes longer than a few pixels do. */
+    /* For a few pixels, emptying and adding up tables takes longer than counting. */
     const bool many = all && clahe->bin && most >= 8 * CLAHE_NODES;
     for (uint32_t p = top; p < bottom; p++) {
         const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;

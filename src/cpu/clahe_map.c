@@ -9,9 +9,9 @@
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
 enum {
-    ROW_BLOCK = 512, /* pixels that are mapped at once, while the next are on their way */
-    ROW_TABLE = 96, /* pixels between the same tiles from which two tables are made for their row */
-    WORD_ROW_TABLE = 48 /* of 16-bit samples: such pixels */
+    ROW_BLOCK = 512,    /* pixels mapped at once, while the next are prefetched */
+    ROW_TABLE = 96,     /* fewest pixels between the same tiles that are worth tables of the row */
+    WORD_ROW_TABLE = 48 /* the same for 16-bit samples */
 };
 
 /* Pixels [x, x + n) of row y, between the same four tiles. */
@@ -21,21 +21,20 @@ typedef struct Span {
     uint32_t x, y, n;
 } Span;
 
-/* The tables of a row: shares of the tile above and of the one below, weighed; by key for 8-bit
- * samples, else as cpu/clahe_map16.h has them. Of two columns of tiles that are neighbours; tile:
- * whose, plus one. */
+/* Tables of a row: weighted shares of the tiles above and below, by key for 8-bit samples, else as
+ * cpu/clahe_map16.h describes. For two neighbouring columns of tiles; tile: column + 1. */
 typedef struct RowTables {
     uint64_t row[2][CLAHE_NODES];
     uint32_t tile[2];
 } RowTables;
 
-/* first * (CLAHE_WEIGHT - weight) + second * weight, modulo 2^64 as everything here. */
+/* Returns first * (CLAHE_WEIGHT - weight) + second * weight, modulo 2^64. */
 static inline uint64_t mix(uint64_t first, uint64_t second, uint64_t weight)
 {
     return first * CLAHE_WEIGHT + (second - first) * weight;
 }
 
-/* The end of clahe_key: the key of all four shares, weighed. */
+/* The end of clahe_key: returns the key for the weighted sum of the four shares. */
 static inline uint64_t mixed_key(uint64_t sum, uint64_t lo_key, uint64_t span)
 {
     const uint64_t unit = (sum + ((uint64_t)1 << 23)) >> 24;
@@ -54,14 +53,14 @@ static bool is_made(const RowTables *tables, uint32_t tile)
     return tables->tile[tile % 2] == tile + 1;
 }
 
-/* Whether so many pixels are worth the tables of the row, or these are there. */
+/* Whether n pixels are worth the tables of the row, or these exist already. */
 static bool uses_rows(const Span *s, const RowTables *tables, uint32_t least)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
     return s->n >= least || (is_made(tables, bx->first) && is_made(tables, bx->second));
 }
 
-/* Of the left or the right tiles of a stretch. */
+/* Returns the row table of the left or the right tiles of a span. */
 static const uint64_t *row_table(const Span *s, RowTables *tables, bool right, ClaheRow16 *make)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
@@ -116,7 +115,7 @@ static void map_words(const Span *s, RowTables *tables, const uint16_t *key, uin
     loops->clahe_map16(&words, bx, key, s->n, out);
 }
 
-/* Maps keys as OpenCV and scikit-image do: of the latter, to grays before the last rescaling. */
+/* Maps keys as OpenCV and scikit-image do; for the latter to grays before the last rescaling. */
 static void map_like(const Span *s, const uint16_t *key, uint16_t *out)
 {
     const Clahe *const clahe = s->clahe;
@@ -132,7 +131,8 @@ static void map_like(const Span *s, const uint16_t *key, uint16_t *out)
     }
 }
 
-/* How many of n > 0 pixels are between the same tiles as the first: these only rise. */
+/* Returns how many of n > 0 pixels lie between the same tiles as the first. Tile numbers only
+ * rise. */
 static uint32_t span_end(const ClaheBlend *blend, uint32_t n)
 {
     uint32_t low = 1, high = n;
@@ -146,7 +146,8 @@ static uint32_t span_end(const ClaheBlend *blend, uint32_t n)
     return low;
 }
 
-/* Of pixel x of row y of the image, and those of n > 0 that follow it between the same tiles. */
+/* Returns the span of pixel x of row y of the image and of the n > 0 pixels after it between the
+ * same tiles. */
 static Span span_at(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n)
 {
     const ClaheBlend *const bx = &clahe->x.blend[x], *const by = &clahe->y.blend[y];
@@ -190,7 +191,7 @@ static void load_keys(const ImagePro *band, uint16_t channel, uint32_t x, uint32
 {
     const unsigned char *const at = clahe_sample_at(band, channel, x, y);
     const size_t step = band->channels;
-    const uint16_t flip = (uint16_t)sample_key(band->sample, 0); /* of integers: the sign */
+    const uint16_t flip = (uint16_t)sample_key(band->sample, 0); /* the sign bit of integers */
     if (sample_bits(band->sample) == 8 && step == 1)
         load_all(at, n, 1, 1, flip, key);
     else if (sample_bits(band->sample) == 8)
@@ -244,18 +245,18 @@ static void store_passthrough(const Clahe *clahe, const ImagePro *band, uint32_t
                 clahe_is_masked(band, x + i, y) ? &clahe->rescale : &clahe->passthrough, key[i]);
 }
 
-/* One channel of a band on its way to another band, or to itself. */
+/* Arguments of mapping one channel of a band to another band, or to itself. */
 typedef struct Mapping {
     const Clahe *clahe;
     const ImagePro *band;
     uint16_t channel;
     ImagePro *to;       /* NULL: grays are observed */
-    bool all;           /* every sample is mapped, and to any key */
-    uint16_t *of_gray;  /* like skimage: keys of the grays that were observed */
-    uint32_t *extremes; /* of grays that are observed */
+    bool all;           /* every sample is mapped, and may get any key */
+    uint16_t *of_gray;  /* like skimage: output keys by gray, after observing */
+    uint32_t *extremes; /* receives the extremes of observed grays */
 } Mapping;
 
-/* Like skimage. */
+/* Observes the grays of pixels, like skimage. */
 static void observe_grays(const Mapping *m, uint32_t x, uint32_t y, uint32_t n, const uint16_t *key,
                           const uint16_t *gray)
 {

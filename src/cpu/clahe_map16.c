@@ -14,10 +14,9 @@
 
 /* ---- Between two tables of a row ------------------------------------------------------------- */
 
-/* In the units of a row, of which 2^31 are all, what its tables say falls short by less than 3, for
- * three quotients rounded down; the four shares were rounded to 2^-24, which is by at most 64
- * units, and their sum by a quarter. Where so little decides, keys are mapped from the four tables.
- */
+/* In units of 2^-31 the result from the row tables is too small by less than 3 (three quotients are
+ * rounded down); rounding the four shares to 2^-24 adds at most 64, and their sum a quarter. Where
+ * so little decides, keys are mapped from the four tables. */
 enum { ROW_BITS = 31, ROW_ERROR = 68, ROW_SHIFT = 24 + 16 - ROW_BITS };
 
 FORCE_INLINE uint32_t weighed(uint32_t upper, uint32_t lower, uint32_t y_weight)
@@ -75,10 +74,10 @@ void ISA(clahe_map16)(const ClaheWords *words, const ClaheBlend *blend, const ui
 
 /* ---- Vectors --------------------------------------------------------------------------------- */
 
-/* Pixels that a step maps, and that are mapped before those in doubt are mapped again. */
+/* Pixels of a step, and steps before the pixels in doubt are mapped again. */
 enum { STEP = 8, STEPS = 8 };
 
-/* Maps STEP keys; bit i: whether pixel i is in doubt. */
+/* Maps STEP keys. Bit i of the result: pixel i is in doubt. */
 typedef unsigned MapStep(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
                          const uint16_t *key, uint16_t *out);
 
@@ -113,14 +112,14 @@ FORCE_INLINE void map_steps(const ClaheWords *w, const void *lanes, const ClaheB
     }
 }
 
-/* What all pixels have, in every lane. */
+/* Constants of all pixels, in every lane. */
 typedef struct Lanes256 {
     __m128i black, range;
     __m256i step[2]; /* upper, lower half */
     __m256i span, half, error, doubt;
 } Lanes256;
 
-/* Gathers of 256 bits gain nothing over these loads, and some processors have slow ones. */
+/* 256-bit gathers gain nothing over these loads, and are slow on some processors. */
 FORCE_INLINE __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
 {
     const __m256i pair = _mm256_setr_epi64x(
@@ -130,7 +129,7 @@ FORCE_INLINE __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
     return _mm256_add_epi32(pair, _mm256_srli_epi64(more, 16));
 }
 
-/* 4 pixels in the lower halves of lanes; of upper halves, products of 32 bits know nothing. */
+/* Scales 4 pixels in the lower halves of lanes; 32-bit products ignore the upper halves. */
 FORCE_INLINE __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i k, __m256i weight)
 {
     const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(CLAHE_WEIGHT), weight);

@@ -8,22 +8,22 @@
 
 /* Pixels of a row that lie between the same four tiles. */
 typedef struct ClaheWords {
-    const uint32_t *table[4]; /* upper left, upper right, lower left, lower right: of CLAHE_NODES,
-                                 and one more that is read, and weighs nothing */
-    const uint64_t *row[2];   /* left, right; clahe_words_key does not need them */
-    uint32_t black, white;    /* black < white: at most 65,535; keys beyond are taken for these */
-    uint64_t step;            /* clahe_step of them */
+    const uint32_t *table[4]; /* upper left, upper right, lower left, lower right: CLAHE_NODES
+                                 entries and one more, which is read with weight 0 */
+    const uint64_t *row[2];   /* tables of the row, left and right; not used by clahe_words_key */
+    uint32_t black, white;    /* black < white <= 65,535; keys beyond are clamped to these */
+    uint64_t step;            /* clahe_step(black, white) */
     uint32_t y_weight;
-    uint64_t lo_key, span; /* of the output; span <= 65,535 */
+    uint64_t lo_key, span; /* output range; span <= 65,535 */
 } ClaheWords;
 
-/* Makes a row's table of CLAHE_NODES from the shares of two tiles: in the lower 32 bits what the
- * two weigh together, in units of 2^-31 of all, in the upper ones what the next node has more; the
- * last node: 0. */
+/* Makes a row's table of CLAHE_NODES entries from the shares of two tiles. Lower 32 bits: their
+ * weighted sum, in units of 2^-31. Upper 32 bits: the difference to the next node; 0 for the
+ * last. */
 typedef void ClaheRow16(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
                         uint64_t *row);
-/* Maps n keys by clahe_words_key, from the tables of the row; where these are too coarse, from the
- * four. blend: where each lies across. */
+/* Maps n keys as clahe_words_key does: from the tables of the row, or from the four tables where
+ * these are too coarse. blend: weight of each pixel across. */
 typedef void ClaheMap16(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
                         size_t n, uint16_t *out);
 
@@ -36,14 +36,15 @@ static inline uint32_t clahe_words_position(const ClaheWords *words, uint32_t ke
     return (uint32_t)((key - words->black) * words->step >> 32);
 }
 
-/* clahe_share: shares rise from node to node, and after the last one the part is 0. */
+/* Computes clahe_share. Shares rise from node to node, and the fraction behind the last node is
+ * 0. */
 static inline uint64_t clahe_words_share(const uint32_t *node, uint64_t part)
 {
     const uint64_t rise = node[1] - node[0];
     return node[0] + ((rise * part + CLAHE_WEIGHT / 2) / CLAHE_WEIGHT);
 }
 
-/* The output of one key, from the four tables. */
+/* Returns the output of one key, from the four tables. */
 static inline uint16_t clahe_words_key(const ClaheWords *w, uint32_t x_weight, uint32_t key)
 {
     const uint32_t position = clahe_words_position(w, key);

@@ -24,8 +24,8 @@ static inline const unsigned char *clahe_sample_at(const ImagePro *band, uint16_
     return image_row(band, y) + (x * band->channels + channel) * (sample_bits(band->sample) / 8);
 }
 
-/* Prefetches pixels [x, x + n) of row y, as far as the image has them. Processors predict short
- * parts of many rows badly, and do not prefetch what will be written. Inline, because compilers
+/* Prefetches pixels [x, x + n) of row y, as far as the image has them: hardware prefetchers miss
+ * short parts of many rows, and pixels that will be written. Forced inline, because compilers
  * remove calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void clahe_prefetch(const ImagePro *image, size_t x,
                                                                  size_t y, size_t n)

@@ -7,8 +7,8 @@
 #include "cpu/loops.h"
 #include "record/record.h"
 
-/* Least samples of an image that is counted by pairs: emptying the tables then takes little time.
- */
+/* Fewest samples of an image that is counted by pairs. For fewer, emptying the tables takes too
+ * long. */
 enum { PAIRS_FROM = 1 << 20 };
 
 /* 32-bit words of the counters of a channel of words. */
@@ -19,7 +19,7 @@ enum {
 /* Which counters a partial record has. */
 typedef enum CpuCounting {
     COUNT_NOTHING, /* no bins */
-    COUNT_EXTREMA, /* every sample as an extreme one: RECORD_EXTREMA */
+    COUNT_EXTREMA, /* every sample is a minimum or a maximum: RECORD_EXTREMA */
     COUNT_BYTES,   /* by raw byte: cpu_byte_counters */
     COUNT_PAIRS,   /* by raw byte and by pairs of them: cpu_byte_counters */
     COUNT_WORDS,   /* by raw word: cpu_word_counters */
@@ -60,16 +60,16 @@ static inline size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     }
 }
 
-/* Counters of COUNT_BYTES and COUNT_PAIRS. Pairs of one channel begin 48 bytes into a cache line:
- * where low values are frequent, Zen 4 counts them half as fast again there as at the line's start.
- * The padding of the table has room for it. */
+/* Returns the counters of COUNT_BYTES and COUNT_PAIRS. Pairs of a channel begin 48 bytes into a
+ * cache line, in the padding of the table: Zen 4 counts frequent low values 1.5 times as fast there
+ * as at the start of a line. */
 static inline LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting)
 {
     uint32_t *const pairs = counts + channels * (size_t)BYTE_COUNTERS + (channels == 1 ? 12 : 0);
     return (LoopBytes){.bytes = counts, .pairs = counting == COUNT_PAIRS ? pairs : NULL};
 }
 
-/* Counters of COUNT_WORDS and COUNT_LEADING. */
+/* Returns the counters of COUNT_WORDS and COUNT_LEADING. */
 static inline LoopWords cpu_word_counters(uint32_t *counts, unsigned channels)
 {
     return (LoopWords){.wide = counts,

@@ -16,7 +16,7 @@
 typedef struct CpuRect {
     const ImagePro *image;
     uint32_t y0, y1, x0, x1;
-    uint32_t left; /* columns of the page to the left of column 0, if a tile was fetched */
+    uint32_t left; /* columns of the page left of column 0 of a fetched tile; else 0 */
 } CpuRect;
 
 /* Bytes of CpuThread.scratch. */
@@ -26,10 +26,11 @@ enum { CPU_SCRATCH = 1 << 20 };
  * the rectangle and the next. */
 typedef struct CpuBlock {
     const unsigned char *pixels;
-    const uint8_t *mask; /* NULL, or a byte each */
+    const uint8_t *mask; /* NULL, or a byte a pixel */
     uint64_t at;         /* raster index of the first */
     size_t n;
-    uint32_t gap;   /* number of these other pixels; 0: none, or the block lies in one row */
+    uint32_t
+        gap; /* number of those other pixels; 0 if there are none, or the block lies in one row */
     uint32_t left;  /* if gap > 0: pixels of the block in its first row */
     uint32_t width; /* if gap > 0: pixels of the block in each of the next rows */
 } CpuBlock;
@@ -45,8 +46,8 @@ typedef struct CpuExtrema {
 typedef struct CpuThread {
     size_t owner;        /* image whose partial record this is; SIZE_MAX: none */
     uint64_t pending;    /* samples a channel in counts; below 2^32: 32-bit counters are exact */
-    Tally *tally;        /* a channel each; extrema start at their identities */
-    CpuExtrema *extrema; /* a channel each */
+    Tally *tally;        /* one a channel; extrema start at their identities */
+    CpuExtrema *extrema; /* one a channel */
     uint32_t *counts;    /* laid out by CpuCounting */
     LoopChoice choice;   /* how the image is counted */
     void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
@@ -63,17 +64,22 @@ typedef struct CpuDevice {
     CpuLevel level;
     const CpuLoops *loops;
     ThreadPool *pool;
-    pthread_mutex_t lock; /* merging into records and host counters */
-    unsigned threads;     /* that it was opened with */
-    CpuThread *thread;    /* one a thread, as the next two */
+    pthread_mutex_t lock; /* protects records and host counters while threads merge */
+    unsigned threads;     /* thread count that the device was opened with */
+    CpuThread *thread;    /* one a thread; so are the next two */
     CpuMemory *tallies;
     CpuMemory *counts;      /* all zero between calls */
-    CpuMemory plan;         /* of the tasks of a call */
-    ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
+    CpuMemory plan;         /* tasks of a call */
+    ImgstatDeviceInfo info; /* kept, since asking the processor is slow in a virtual machine */
 } CpuDevice;
 
 /* Returns at least `bytes` bytes. Only new memory is zeroed. Returns NULL if memory runs out. */
 void *cpu_memory_reserve(CpuMemory *memory, size_t bytes);
+
+/* Runs tasks as thread_pool_run does, until the device is cancelled: IMGSTAT_ERR_CANCELLED. */
+ImgstatResult cpu_run(CpuDevice *device, size_t tasks,
+                      void (*work)(void *context, size_t task, unsigned thread), void *context,
+                      ImgstatError *err);
 
 /* The rectangles of an image: `bands` bands of `segments` rectangles. */
 typedef struct CpuGrid {
@@ -97,8 +103,8 @@ ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 /* Checks all images of a source. */
 ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err);
 
-/* cpu/luma.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
- * one channel. */
+/* cpu/luma.c: computes the luma of the rows of an image, some megabytes at a time, and calls `use`
+ * with each band: images of one channel. */
 ImgstatResult cpu_luma_bands(Device *device, const ImagePro *image, UseBand use, void *context,
                              ImgstatError *err);
 
@@ -115,7 +121,8 @@ void extrema_begin(CpuExtrema *extrema, uint16_t channels);
  * pixels of all blocks are in memory. */
 void extrema_end(CpuExtrema *extrema, const ImagePro *image, Tally *tally);
 
-/* cpu/map_rows.c: calls use for slices of rows of both images by all threads; the first error. */
+/* cpu/map_rows.c: calls `use` from all threads for slices of rows of both images; returns the first
+ * error. */
 typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,
                                ImgstatError *err);
 ImgstatResult cpu_slices(Device *device, const ImagePro *from, ImagePro *to, CpuSlice *use,

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "cpu/reference.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,6 +40,33 @@ static void cpu_memory_release(CpuMemory *memory)
 {
     free(memory->memory);
     *memory = (CpuMemory){0};
+}
+
+typedef struct Run {
+    const Cancel *cancel;
+    void (*work)(void *context, size_t task, unsigned thread);
+    void *context;
+    atomic_bool ended;
+} Run;
+
+static void run_task(void *context, size_t task, unsigned thread)
+{
+    Run *const run = context;
+    if (atomic_load_explicit(&run->ended, memory_order_relaxed))
+        return;
+    if (run->cancel->check && run->cancel->check(run->cancel->context))
+        atomic_store(&run->ended, true);
+    else
+        run->work(run->context, task, thread);
+}
+
+ImgstatResult cpu_run(CpuDevice *device, size_t tasks,
+                      void (*work)(void *context, size_t task, unsigned thread), void *context,
+                      ImgstatError *err)
+{
+    Run run = {.cancel = &device->base.cancel, .work = work, .context = context};
+    thread_pool_run(device->pool, tasks, run_task, &run);
+    return atomic_load(&run.ended) ? cancel_report(err) : IMGSTAT_OK;
 }
 
 static void cpu_model(char *out, size_t bytes)
@@ -158,13 +186,13 @@ static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
     *out = device->info;
 }
 
-/* Whole pages of memory whose contents nobody needs go back to the system. */
+/* Returns whole pages of memory to the system; nobody needs their contents. */
 static void forget_pages(void *memory, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory;
     const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (end > first)
-        (void)madvise((void *)first, end - first, MADV_DONTNEED); /* else it stays: no harm */
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 static void cpu_use_threads(Device *base, unsigned threads)
@@ -238,7 +266,7 @@ static ImgstatResult cpu_download(Device *device, void *to, DevMem from, size_t 
     return IMGSTAT_OK;
 }
 
-/* It sorts what it gathers, as much as its caller has room for (measure/quantiles.c). */
+/* The CPU sorts gathered keys in the memory that its caller offers (measure/quantiles.c). */
 static ImgstatResult cpu_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
                                     ImgstatError *err)
 {

@@ -18,7 +18,7 @@ FORCE_INLINE size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Brings the cache line that lies `ahead` bytes behind x nearer; it may lie behind all samples. */
+/* Prefetches the cache line `ahead` bytes after x, which may lie beyond all samples. */
 FORCE_INLINE void prefetch(const void *x, size_t ahead)
 {
     __builtin_prefetch((const void *)((uintptr_t)x + ahead), 0, 2);
@@ -34,8 +34,8 @@ FORCE_INLINE uint16_t key16(ImgstatSample sample, uint16_t raw)
     return raw == 0x8000u ? 0x8000u : key;
 }
 
-/* The sign of a float decides what to flip: by arithmetic, since a branch on the signs of noise is
- * predicted wrong half the time. */
+/* Returns the order key of 32 bits. The bits that the sign of a float flips are computed without a
+ * branch, which noise would mispredict half the time. */
 FORCE_INLINE uint32_t key32(ImgstatSample sample, uint32_t raw)
 {
     if (sample == IMGSTAT_U32)
@@ -43,7 +43,7 @@ FORCE_INLINE uint32_t key32(ImgstatSample sample, uint32_t raw)
     if (sample == IMGSTAT_I32)
         return raw ^ 0x80000000u;
     const uint32_t sign = 0x80000000u;
-    /* -0 has the key of +0, one above its own */
+    /* -0 gets the key of +0, one above its own */
     return (raw ^ (sign | (0u - (raw >> 31)))) + (raw == sign ? 1u : 0u);
 }
 
@@ -72,7 +72,7 @@ FORCE_INLINE uint64_t key_at(ImgstatSample sample, const void *x, size_t i)
     }
 }
 
-/* Calls the loop with the sample type as a constant, so that it is compiled for each. */
+/* Calls the loop with the sample type as a constant, so that each type is compiled by itself. */
 FORCE_INLINE void for_wide_sample(ImgstatSample sample,
                                   void (*loop)(ImgstatSample sample, const void *call),
                                   const void *call)

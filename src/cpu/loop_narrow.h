@@ -57,14 +57,14 @@ FORCE_INLINE void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, 
     }
 }
 
-/* Neither nodata nor, of floats, infinite or undefined. */
+/* Whether a key is valid: not nodata and, for floats, finite. */
 FORCE_INLINE bool is_valid16(uint16_t key, bool is_float, bool has_nodata, uint16_t nodata)
 {
     const uint16_t below = 0x03FF, above = 0xFC00; /* keys of the infinities of binary16 */
     return !((has_nodata & (key == nodata)) | (is_float & ((key <= below) | (key >= above))));
 }
 
-/* extrema8_turn for words. */
+/* Works as extrema8_turn, for words. */
 FORCE_INLINE void extrema16_turn(ImgstatSample sample, const Mem16 *x, size_t n, size_t block,
                                  size_t turns, bool has_nodata, uint16_t nodata, uint16_t *lo,
                                  uint16_t *hi)
@@ -110,7 +110,7 @@ FORCE_INLINE void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, u
     }
 }
 
-/* A nodata key wider than the samples is none. */
+/* Finds extrema. A nodata key wider than the samples matches none. */
 static void extrema(ImgstatSample sample, const void *x, size_t n, unsigned channels,
                     const uint64_t *nodata, uint64_t *min, uint64_t *max)
 {
@@ -134,16 +134,17 @@ static void extrema(ImgstatSample sample, const void *x, size_t n, unsigned chan
 
 /* ---- Counting bytes ---- */
 
-/* Counting bytes in 32-bit counters, by one of two loops. Pairs of neighbours take
- * half as many steps, in tables of 65,536 counters. Single bytes take small tables: they are faster
- * where pairs are spread over more cache lines than stay near, and where one pair is so frequent
- * that each step waits for the counter that the last one stored. */
+/* Counts bytes in 32-bit counters, by one of two loops. Counting pairs of neighbours takes half as
+ * many steps, in tables of 65,536 counters. Counting single bytes takes small tables; it is faster
+ * if pairs spread over more cache lines than stay near, or if one pair is so frequent that each
+ * step waits for the counter that the last one stored. */
 
 enum {
-    COUNT8_BLOCK = 1024,     /* pixels */
-    COUNT8_PARTS = 8,        /* of a block: neighbours are often equal, and go to one counter */
-    COUNT8_CHOSEN = 1 << 18, /* bytes that a choice stands for */
-    COUNT8_SAMPLED = 256     /* pairs that a choice is made from */
+    COUNT8_BLOCK = 1024, /* pixels */
+    COUNT8_PARTS = 8, /* parts of a block that are counted side by side: neighbours are often equal
+                         and go to one counter */
+    COUNT8_CHOSEN = 1 << 18, /* bytes that are counted before the next choice */
+    COUNT8_SAMPLED = 256     /* pairs that are looked at for a choice */
 };
 
 /* Counts n bytes of whole pixels. Neighbours of a channel go to different tables. */
@@ -165,7 +166,7 @@ FORCE_INLINE void count_singly(const uint8_t *x, size_t n, unsigned channels, ui
         bytes[i % channels * BYTE_COUNTERS + i / channels * BYTE_STRIDE + x[at + i]]++;
 }
 
-/* Counts a block of pairs. Bytes that lie `ahead` bytes behind it come nearer. */
+/* Counts a block of pairs, and prefetches bytes `ahead` bytes after it. */
 FORCE_INLINE void count_pairs(const uint8_t *x, unsigned channels, uint32_t *pairs, size_t ahead)
 {
     const unsigned tables = loop_pair_tables(channels);
@@ -182,11 +183,11 @@ FORCE_INLINE void count_pairs(const uint8_t *x, unsigned channels, uint32_t *pai
     }
 }
 
-/* Whether pairs are counted faster than single bytes, from some that are spread over n bytes. */
+/* Whether counting pairs is faster, judged by pairs sampled over n bytes. */
 FORCE_INLINE bool choose_pairs(const uint8_t *x, size_t n, unsigned channels)
 {
-    /* A sample of more than SPREAD lines comes from more than the nearest caches hold, where
-     * several tables share them. */
+    /* More than SPREAD lines in the sample: pairs spread over more lines than the nearest caches
+     * hold, where several tables share them. */
     enum { LINES = 65536 / 64, SPREAD = 230, FREQUENT = COUNT8_SAMPLED / 4 };
     uint16_t seen[LOOP_CHANNELS][LINES] = {0};
     const unsigned tables = loop_pair_tables(channels);
@@ -239,13 +240,13 @@ static void count_bytes(const uint8_t *x, size_t n, unsigned channels, const Loo
 
 /* ---- Counting words ---- */
 
-/* Counting 16-bit words, one channel after the other, so that one table is in use:
- * 65,536 counters of 8 bits, which nearly fit the nearest cache. Neighbours go to several such
- * tables in turn where few values are so frequent that each step would wait for the counter that
- * the last one stored. A sample of the words chooses. */
+/* Counts 16-bit words, one channel after the other, so that one table is in use: 65,536 counters of
+ * 8 bits, which nearly fit the nearest cache. If few values are so frequent that each step would
+ * wait for the counter that the last one stored, neighbours go to several tables in turn. A sample
+ * of the words decides. */
 
 enum {
-    /* Parts of a round are counted side by side, as neighbours are often equal. 64 KiB of one to
+    /* Parts of a round are counted side by side, since neighbours are often equal. 64 KiB of one to
      * four channels are whole rounds but for a few pixels. */
     COUNT16_PARTS = 8,
     COUNT16_PART = 170,
@@ -255,8 +256,8 @@ enum {
 };
 
 /* Counts every `stride`th word at x, n <= COUNT16_BLOCK of them, in the first `tables` tables.
- * Words whose counters wrap are noted and go to 32-bit counters all together, since these are in no
- * near cache. Meanwhile as many words that lie `ahead` bytes behind x come nearer. */
+ * Words whose 8-bit counters wrap are noted, and added to 32-bit counters together at the end,
+ * since these are in no near cache. Prefetches as many words `ahead` bytes after x. */
 FORCE_INLINE void count_block(const Mem16 *x, size_t n, size_t stride, unsigned tables,
                               uint8_t *low, uint32_t *wide, size_t ahead)
 {
@@ -285,7 +286,8 @@ FORCE_INLINE void count_block(const Mem16 *x, size_t n, size_t stride, unsigned 
         wide[wrapped[i]] += 256;
 }
 
-/* The tables for every `stride`th of n words: all of them where few values are frequent. */
+/* Returns how many tables every `stride`th of n words needs: all of them if few values are
+ * frequent. */
 FORCE_INLINE unsigned choose_tables(const Mem16 *x, size_t n, size_t stride)
 {
     enum { FREQUENT = COUNT16_SAMPLED / 4, HASHED = 256 };
@@ -293,8 +295,8 @@ FORCE_INLINE unsigned choose_tables(const Mem16 *x, size_t n, size_t stride)
     unsigned most = 0;
     if (n < (size_t)2 * COUNT16_SAMPLED)
         return 1;
-    const size_t step = ((n / (COUNT16_SAMPLED + 1) - 1) | 1) * stride; /* odd: of two values that
-                                                                           alternate, both */
+    const size_t step = ((n / (COUNT16_SAMPLED + 1) - 1) | 1) *
+                        stride; /* odd, so that a sample of two alternating values has both */
     for (size_t i = 0; i < COUNT16_SAMPLED; i++) {
         const unsigned word = x[i * step], times = ++seen[(word ^ word >> 8) % HASHED];
         most = times > most ? times : most;
@@ -313,7 +315,7 @@ FORCE_INLINE void count_words_of(const Mem16 *x, size_t n, unsigned channels, co
         choice->tables = tables > choice->tables ? tables : choice->tables;
         for (size_t i = 0, m; i < pixels; i += m) {
             const Mem16 *const from = x + i * channels + c;
-            /* the block's share of what comes after the n words */
+            /* the block's share of what follows the n words */
             const size_t ahead = (n + c * pixels + i - i * channels - c) * sizeof *x;
             m = least(pixels - i, COUNT16_BLOCK);
             if (tables > 1)

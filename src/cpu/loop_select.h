@@ -10,7 +10,7 @@
 /* Samples that are compared at once: most reads look for few keys. */
 enum { SELECT_BLOCK = 64 };
 
-/* The keys of a block of samples, and in[j]: 1 for a key within the range. */
+/* Keys of a block of samples. in[j] is 1 if key j is within the range. */
 typedef struct SelectBlock {
     uint32_t key32[SELECT_BLOCK];
     uint64_t key64[SELECT_BLOCK];
@@ -52,7 +52,7 @@ FORCE_INLINE size_t select_singly(ImgstatSample sample, const void *x, size_t n,
     return found;
 }
 
-/* Packs them block by block. */
+/* Packs the keys of select_singly, block by block. */
 FORCE_INLINE size_t select_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
                               uint64_t lo, uint64_t span, uint64_t *keys)
 {
@@ -89,7 +89,7 @@ typedef struct SelectCall {
     size_t *found;
 } SelectCall;
 
-/* Strides known to the compiler, so that it loads vectors and shuffles them. */
+/* Makes the stride a constant, so that compilers load vectors and shuffle them. */
 FORCE_INLINE void select_call(ImgstatSample sample, const void *call)
 {
     const SelectCall *const c = call;
@@ -114,7 +114,7 @@ static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t 
     if (lo > hi)
         return 0;
     const size_t pixels = n ? (n - 1) / channels + 1 : 0;
-    if (bits <= 16) /* their bins leave little to read again */
+    if (bits <= 16) /* bins of narrow types leave little to read again */
         return select_singly(sample, x, pixels, channels, lo, hi - lo, keys);
     size_t found = 0;
     const SelectCall call = {x, pixels, channels, lo, hi - lo, keys, &found};
@@ -124,7 +124,7 @@ static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t 
 
 /* ---- Counting between edges ------------------------------------------------------------------ */
 
-/* The value of wide sample i at x. */
+/* Returns the value of wide sample i at x. */
 FORCE_INLINE double value_at(ImgstatSample sample, const void *x, size_t i)
 {
     switch (sample) {
@@ -143,7 +143,7 @@ FORCE_INLINE double value_at(ImgstatSample sample, const void *x, size_t i)
     }
 }
 
-/* Guesses in a block, which the compiler makes vectors of, then corrects each. */
+/* Guesses the bins of a block, which compilers vectorize, then corrects each guess. */
 FORCE_INLINE void count_bins_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
                                 const LoopBins *bins, uint32_t *counts)
 {
@@ -156,7 +156,7 @@ FORCE_INLINE void count_bins_of(ImgstatSample sample, const void *x, size_t n, s
         for (size_t j = 0; j < m; j++) {
             const size_t i = (at + j) * stride;
             const double g = (value_at(sample, x, i) - lo) * per_bin;
-            const double low = g > 0.0 ? g : 0.0; /* also where it is not a number */
+            const double low = g > 0.0 ? g : 0.0; /* also if g is NaN */
             guess[j] = (int32_t)(low < last ? low : last);
         }
         for (size_t j = 0; j < m; j++) {
@@ -200,8 +200,8 @@ static void count_bins(ImgstatSample sample, const void *x, size_t n, size_t str
 
 /* ---- Distances ------------------------------------------------------------------------------- */
 
-/* Distances of every `stride`th wide sample at x, n of them, from a center; 0, which adds nothing,
- * for those that are not finite or are nodata. */
+/* Computes the distances of every `stride`th wide sample at x, n of them, from a center; 0, which
+ * adds nothing, for samples that are nodata or not finite. */
 FORCE_INLINE void distances_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
                                bool has_nodata, uint64_t nodata, double center, double *d)
 {
@@ -214,7 +214,7 @@ FORCE_INLINE void distances_of(ImgstatSample sample, const void *x, size_t n, si
     }
 }
 
-/* Distances where center_is_whole: of keys, as doubles would round them. */
+/* Computes distances for center_is_whole: of keys, rounded as doubles would be. */
 FORCE_INLINE void distances_whole(ImgstatSample sample, const void *x, size_t n, size_t stride,
                                   const uint64_t *nodata, uint64_t center, double *d)
 {
@@ -253,7 +253,7 @@ static void distances(ImgstatSample sample, const void *x, size_t n, size_t stri
     for_wide_sample(sample, distances_call, &call);
 }
 
-/* Sums of the powers 1 to 4 of the n distances of a piece, in its tree (docs/float-sums.md). */
+/* Sums the powers 1 to 4 of the n distances of a piece, in its tree (docs/float-sums.md). */
 static void powers(const double *d, size_t n, double out[4])
 {
     double lane[4][PIECE_LANES] = {{0}};

@@ -58,8 +58,8 @@ FORCE_INLINE size_t lanes_used(size_t n)
     return lanes;
 }
 
-/* Step 4 of docs/float-sums.md for all channels, whose sums come to the front: adding lanes that no
- * sample reached (+0) changes nothing, so the fold starts with those in use. */
+/* Step 4 of docs/float-sums.md for all channels, whose sums move to the front. Lanes that no sample
+ * reached hold +0 and change nothing, so the fold starts with those in use. */
 FORCE_INLINE void fold(double *lane, unsigned channels, size_t lanes)
 {
     for (size_t h = lanes / 2 * channels; h >= channels; h /= 2)
@@ -78,12 +78,12 @@ FORCE_INLINE uint64_t is_bad_f64(double v, bool has_nodata, double nodata)
     return ((raw & exponent) == exponent ? 1u : 0u) | (has_nodata && v == nodata ? 1u : 0u);
 }
 
-/* The lanes of a piece of f32, of each channel. */
+/* Lanes of a piece of f32, for each channel. */
 typedef struct LanesF32 {
     double d[PIECE_LANES * LOOP_CHANNELS], q[PIECE_LANES * LOOP_CHANNELS];
     double pivot[PIECE_LANES * LOOP_CHANNELS];
     float lo[PIECE_LANES * LOOP_CHANNELS], hi[PIECE_LANES * LOOP_CHANNELS];
-    uint32_t nodata[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was that */
+    uint32_t nodata[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was nodata */
 } LanesF32;
 
 /* Adds n samples from each of `turns` blocks of samples, sample j of each to lane j. */
@@ -111,8 +111,8 @@ FORCE_INLINE void turn_f32(const MemF32 *x, size_t n, size_t block, size_t turns
     }
 }
 
-/* A sample that is not finite makes the sum of its lane so for good, and nothing else does: doubles
- * hold the sums and squares of 4,096 floats. */
+/* Adds a piece. A sample that is not finite makes the sum of its lane not finite for good, and
+ * nothing else does: doubles hold the sums and squares of 4,096 floats. */
 FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata,
                             float nodata, LoopPiece *out)
 {
@@ -162,7 +162,7 @@ FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool h
     return true;
 }
 
-/* The lanes of a piece of f64, of each channel. */
+/* Lanes of a piece of f64, for each channel. */
 typedef struct LanesF64 {
     double d[PIECE_LANES * LOOP_CHANNELS], q[PIECE_LANES * LOOP_CHANNELS];
     double pivot[PIECE_LANES * LOOP_CHANNELS];
@@ -170,7 +170,7 @@ typedef struct LanesF64 {
     uint64_t bad[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was not finite, or nodata */
 } LanesF64;
 
-/* turn_f32 for doubles. */
+/* Works as turn_f32, for doubles. */
 FORCE_INLINE void turn_f64(const MemF64 *x, size_t n, size_t block, size_t turns, bool has_nodata,
                            double nodata, LanesF64 *to)
 {
@@ -238,7 +238,7 @@ FORCE_INLINE bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool h
     return true;
 }
 
-/* Vectors of 256 bits: half as fast again on Zen 4 as those of 512. */
+/* 256-bit vectors are 1.5 times as fast here on Zen 4 as 512-bit ones. */
 #if defined(__AVX512F__) && !defined(__clang__)
 __attribute__((target("prefer-vector-width=256")))
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* luma.c: the luma plane of a band, and colours brought to a new luma. */
+/* luma.c: the luma plane of a band, and colours scaled to a new luma. */
 #include "transfer/luma.h"
 
 #include "cpu/cpu.h"
 #include "cpu/luma_wide.h"
 #include "cpu/map_rows.h"
 
-/* Whether cpu/luma_narrow.c takes the samples: bytes or words, every pixel of which has a luma. */
+/* Whether cpu/luma_narrow.c handles the samples: bytes or words, and every pixel has a luma. */
 static bool is_plain(const ImagePro *image)
 {
     return (image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16) && !image->mask &&
            !image->has_nodata;
 }
 
-/* Luma by integers: of samples, or to samples, that have at most 16 bits. */
+/* Whether luma is computed in integers: samples of at most 16 bits. */
 static bool luma_is_integer(ImgstatSample sample)
 {
     return sample_is_narrow(sample) && !sample_is_float(sample);
 }
 
-/* Key of the luma of the pixel at `at`; false where it has none. */
+/* Finds the key of the luma of the pixel at `at`. Returns false if it has none. */
 static inline bool luma_pixel(ImgstatSample sample, const ImagePro *image, const unsigned char *at,
                               const uint8_t *mask, size_t x, uint64_t *luma)
 {
@@ -41,8 +41,8 @@ static void luma_release(void *context)
     buffer_cache_release(context);
 }
 
-/* Luma of all rows, without gaps, and whether each pixel has one. `sample` is a constant where
- * inlined. */
+/* Computes the luma of all rows, without gaps, and whether each pixel has one. `sample` is a
+ * constant where this is inlined. */
 static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigned char *luma,
                              unsigned char *valid)
 {
@@ -62,7 +62,7 @@ static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigne
     }
 }
 
-/* luma_rows for types that luma_wide.h takes. */
+/* Works as luma_rows, for types that luma_wide.h handles. */
 static void luma_blocks(const ImagePro *from, unsigned char *luma, unsigned char *valid)
 {
     const LumaWide wide = luma_wide_of(from);
@@ -150,12 +150,13 @@ ImgstatResult cpu_luma_bands(Device *device, const ImagePro *image, UseBand use,
     return image_each_band(image, use_luma, &of, err);
 }
 
-/* Everything that turning a pixel to a new luma needs. */
+/* What scaling a pixel to a new luma needs. */
 typedef struct LumaRescale {
     const ImagePro *from;
     int16_t alpha; /* -1: none */
     const MapRange *range;
-    const Map *rescale, *passthrough; /* of alpha and masked samples; of others that stay */
+    const Map *rescale,
+        *passthrough; /* maps of alpha and masked samples, and of others that pass */
 } LumaRescale;
 
 static uint64_t between(const MapRange *range, uint64_t key)
@@ -190,7 +191,7 @@ static inline void rescale_luma_pixel(ImgstatSample in, ImgstatSample out, const
         store_raw(to + c * out_bytes, out_bytes, sample_raw(out, key[c]));
 }
 
-/* Samples [first, end) of a pixel, which have no part in its luma. */
+/* Stores samples [first, end) of a pixel, which do not belong to its luma. */
 static inline void keep_samples(ImgstatSample in, ImgstatSample out, const LumaRescale *how,
                                 const unsigned char *at, size_t first, size_t end, bool masked,
                                 unsigned char *to)
@@ -212,15 +213,14 @@ static LumaRescale luma_rescale_of(const ImagePro *from, int16_t alpha, const Tr
                          .passthrough = &transfer->passthrough};
 }
 
-/* Whether cpu/luma_narrow.c, which copies what is beyond the colours, makes the transfer's output.
- */
+/* Whether cpu/luma_narrow.c makes the transfer's output. It copies samples after the colours. */
 static bool fits_same_depth(const Transfer *transfer, const ImagePro *from)
 {
     return is_plain(from) && from->sample == transfer->range.sample &&
            (from->channels == 3 || transfer_copies(transfer));
 }
 
-/* Whether it makes words of bytes, or bytes of words. */
+/* Whether cpu/luma_narrow.c makes words from bytes, or bytes from words. */
 static bool fits_other_depth(const Transfer *transfer, const ImagePro *from)
 {
     const ImgstatSample out = transfer->range.sample;
@@ -286,7 +286,7 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
     }
 }
 
-/* n pixels of bytes or words, to the same. */
+/* Maps n pixels of bytes or words to the same type. */
 static void transfer_same_depth(const Transfer *transfer, const unsigned char *from, size_t bytes,
                                 unsigned channels, size_t n, unsigned char *to)
 {
@@ -308,8 +308,8 @@ static void transfer_same_depth(const Transfer *transfer, const unsigned char *f
     }
 }
 
-/* n pixels of bytes to words, or of words to bytes: all as words, whose colours may reach 255 only.
- */
+/* Maps n pixels of bytes to words, or of words to bytes: all as words, whose colours are limited to
+ * 255 for bytes. */
 static void transfer_other_depth(const Transfer *transfer, const unsigned char *from, size_t bytes,
                                  size_t n, unsigned char *to)
 {
@@ -337,7 +337,7 @@ static void transfer_other_depth(const Transfer *transfer, const unsigned char *
     }
 }
 
-/* Lumas of a block, mapped: of the transfer's output type. */
+/* Maps the lumas of a block to the transfer's output type. */
 static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t n,
                      unsigned char *mapped)
 {
@@ -350,7 +350,7 @@ static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t
                   map_raw(map, map->from, map->to.sample, load_raw(luma + i * in, in)));
 }
 
-/* n pixels of a row, of types that luma_wide.h takes and gives. */
+/* Maps n pixels of a row, of types that luma_wide.h loads and stores. */
 static void transfer_wide(const Transfer *transfer, const LumaRescale *how,
                           const unsigned char *from, const uint8_t *mask, size_t n,
                           unsigned char *to)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_narrow.c: luma of many pixels, in plain C that compilers make vectors of. */
+/* luma_narrow.c: luma of many pixels, in plain C that compilers vectorize. */
 #include "base/compiler.h"
 #include "base/pixel.h"
 #include "cpu/loops_isa.h"
 #include "transfer/luma.h"
 
-/* Pixels whose colours are taken apart at once. */
+/* Pixels that are deinterleaved at once. */
 enum { BLOCK = 256 };
 
 FORCE_INLINE int32_t load(const unsigned char *at, unsigned bytes)
@@ -38,9 +38,9 @@ FORCE_INLINE void luma_of(const unsigned char *from, unsigned bytes, unsigned ch
     }
 }
 
-/* q, below 65536 and nearer than 2^-36 to a ratio of integers below 2^48 and 2^32, as that ratio
- * rounded half to even: it is a half, or farther than 2^-33 from one, so that the nearest multiple
- * of 2^-34 is on the same side, or the half itself. */
+/* Rounds q half to even. q is below 65536 and within 2^-36 of a ratio of integers below 2^48 and
+ * 2^32. The ratio is a half, or farther than 2^-33 from one; so the nearest multiple of 2^-34 is on
+ * the same side, or is the half. */
 FORCE_INLINE int32_t rounded(double q)
 {
     const double grid = 393216.0;            /* 1.5 * 2^18, whose last place is 2^-34 */
@@ -48,7 +48,7 @@ FORCE_INLINE int32_t rounded(double q)
     return (int32_t)(q + grid - grid + whole - whole);
 }
 
-/* What a key becomes for the range. */
+/* Limits of the range for an output key. */
 typedef struct Limits {
     int32_t lo, hi, avoided, instead;
 } Limits;
@@ -69,9 +69,9 @@ FORCE_INLINE int32_t limited(int32_t key, Limits limits)
     return key == limits.avoided ? limits.instead : key;
 }
 
-/* luma_scale with one division for three, in doubles: they hold every product of it exactly, and
- * a component times the factor errs by two roundings, below 65536 * 2^-52. Black becomes gray as
- * gray 1 does. */
+/* Works as luma_scale, with one division for three components, in doubles. They hold every product
+ * exactly, and a component times the factor errs by two roundings, below 65536 * 2^-52. Black
+ * becomes gray as gray 1 does. */
 FORCE_INLINE void scale_block(int32_t *restrict red, int32_t *restrict green,
                               int32_t *restrict blue, const int32_t *restrict luma, size_t n,
                               const MapRange *range)
@@ -93,17 +93,17 @@ FORCE_INLINE void scale_block(int32_t *restrict red, int32_t *restrict green,
     }
 }
 
-/* Below 2^32, rounded down. */
+/* Returns x < 2^32, rounded down. */
 FORCE_INLINE uint32_t whole(float x)
 {
-    const bool large = x >= 2147483648.0f; /* conversions of vectors have signs */
+    const bool large = x >= 2147483648.0f; /* vector conversions are signed */
     const int32_t low = (int32_t)(x - (large ? 2147483648.0f : 0.0f));
     return (uint32_t)low + (large ? 1u << 31 : 0u);
 }
 
-/* The same for 8 bits, by estimates that luma.h derives. The factor is rounded down, not to the
- * nearest unit: an estimate errs by 5.98 / 65536 at most, which is below LUMA_MARGIN. Sets near[i]
- * where integers must decide, which is rare. Returns whether they must anywhere. */
+/* Scales 8-bit colours by the estimates that luma.h derives. The factor is rounded down, not to the
+ * nearest unit: an estimate errs by at most 5.98 / 65536, which is below LUMA_MARGIN. Sets near[i]
+ * where integers must decide, which is rare; returns whether there are any. */
 FORCE_INLINE bool scale_bytes(int32_t *restrict red, int32_t *restrict green,
                               int32_t *restrict blue, const int32_t *restrict luma, size_t n,
                               const MapRange *range, uint8_t *restrict near)
@@ -133,14 +133,14 @@ FORCE_INLINE bool scale_bytes(int32_t *restrict red, int32_t *restrict green,
     return any;
 }
 
-/* Scales those pixels again that `near` names, by integers. */
+/* Scales the pixels that `near` marks again, by integers. */
 static void decide(const unsigned char *from, unsigned channels, const int32_t *luma, size_t n,
                    const MapRange *range, const uint8_t *near, int32_t *red, int32_t *green,
                    int32_t *blue)
 {
     const Limits limits = limits_of(range);
     for (size_t i = 0; i < n; i++) {
-        if (i % 8 == 0 && load_raw(near + i, 8) == 0) { /* of these eight, none */
+        if (i % 8 == 0 && load_raw(near + i, 8) == 0) { /* none of these eight */
             i += 7;
             continue;
         }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_wide.c: luma by blocks of doubles, without branches, so that compilers make vectors of it.
- */
+/* luma_wide.c: luma by blocks of doubles, without branches, so that compilers vectorize it. */
 #include "cpu/luma_wide.h"
 
 #include "cpu/loops_isa.h"
@@ -9,7 +8,7 @@
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
 
-/* The nearest value of the type, beyond which no luma of finite ones is. */
+/* Returns the nearest value of the type. Luma of finite samples does not exceed it. */
 FORCE_INLINE double nearest(ImgstatSample sample, double x)
 {
     return sample == IMGSTAT_F64 ? x : sample == IMGSTAT_F32 ? (double)(float)x : rint(x);
@@ -31,7 +30,7 @@ FORCE_INLINE void load_luma_block(ImgstatSample sample, const LumaWide *wide, si
     for (size_t i = 0; i < n; i++)
         luma[i] = nearest(
             sample, luma_value(block->colour[0][i], block->colour[1][i], block->colour[2][i]));
-    for (size_t i = 0; i < n; i++) { /* value_is_passthrough, as compilers make vectors of it */
+    for (size_t i = 0; i < n; i++) { /* value_is_passthrough, in a form that compilers vectorize */
         const double r = block->colour[0][i], g = block->colour[1][i], b = block->colour[2][i];
         uint64_t some = passthrough[i];
         some = fabs(r) < INFINITY ? some : 1;
@@ -98,7 +97,8 @@ FORCE_INLINE void load_luma(ImgstatSample sample, const unsigned char *luma, siz
     }
 }
 
-/* luma_scale_value without branches, and what range_key does, but for the rounding. */
+/* Works as luma_scale_value, without branches, and limits to the range as range_key does, but does
+ * not round. */
 FORCE_INLINE void scale(const LumaWide *wide, const LumaBlock *block, const double *wanted,
                         size_t n, const MapRange *range, double out[3][LUMA_BLOCK])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_wide.h: luma of floats, doubles and 32-bit integers, and colours brought to a new one, by
- * blocks of doubles: the bits of luma_value and luma_scale_value (luma.h). */
+/* luma_wide.h: luma of floats, doubles and 32-bit integers, and colours scaled to a new luma, by
+ * blocks of doubles, with the bits of luma_value and luma_scale_value (luma.h). */
 #ifndef IMGSTAT_CPU_LUMA_WIDE_H
 #define IMGSTAT_CPU_LUMA_WIDE_H
 
@@ -19,9 +19,9 @@ typedef struct LumaWide {
 
 typedef struct LumaBlock {
     double colour[3][LUMA_BLOCK];
-    unsigned char luma[LUMA_BLOCK * sizeof(double)]; /* samples; 0 where a pixel has none */
-    uint8_t has[LUMA_BLOCK];                         /* whether it has one */
-    bool all;                                        /* whether all have */
+    unsigned char luma[LUMA_BLOCK * sizeof(double)]; /* luma samples; 0 for pixels without luma */
+    uint8_t has[LUMA_BLOCK];                         /* whether the pixel has a luma */
+    bool all;                                        /* whether all pixels have a luma */
 } LumaBlock;
 
 /* Returns whether blocks can be loaded from samples of this type. */

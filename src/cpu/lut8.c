@@ -34,9 +34,9 @@ FORCE_INLINE void lookup_any(const uint8_t *from, size_t n, unsigned channels,
 
 enum { VECTOR = 64 };
 
-/* 256 bytes are four registers; the index' highest bit chooses between two pairs of them, its next
- * between the two of a pair. A vector begins with the channel `phase`; mask[phase][c] are its bytes
- * of channel c. */
+/* Looks bytes up in 256-byte tables of four registers: the highest bit of the index chooses between
+ * two pairs of registers, the next bit within a pair. A vector begins with channel `phase`;
+ * mask[phase][c] marks its bytes of channel c. */
 __attribute__((target("avx512vbmi"), always_inline)) static inline void
 lookup_vectors(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables, uint8_t *to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map_blocks.h: samples on their way through a map, as blocks of doubles: from their bits to
- * values, and from outputs to bits. Compiled with whoever includes it for a processor's vectors. */
+/* map_blocks.h: samples as blocks of doubles: from their bits to values, and from outputs to bits.
+ * Each file that includes it compiles it for an instruction set. */
 #ifndef IMGSTAT_CPU_MAP_BLOCKS_H
 #define IMGSTAT_CPU_MAP_BLOCKS_H
 
@@ -46,10 +46,10 @@ FORCE_INLINE void load_block(ImgstatSample sample, const unsigned char *from, si
     }
 }
 
-/* The lowest bits of the integer that a double within +-2^50 rounds to, half to even. */
+/* Returns the lowest bits of the integer to which a double within +-2^50 rounds, half to even. */
 FORCE_INLINE uint64_t rounded_bits(double y)
 {
-    const double shifted = y + 0x1.8p52; /* its own lowest bits are those of the integer */
+    const double shifted = y + 0x1.8p52; /* its lowest bits are those of the integer */
     uint64_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     return bits;
@@ -90,7 +90,7 @@ FORCE_INLINE void store_values(ImgstatSample sample, OutputType output, const do
     }
 }
 
-/* Outputs within the range that every step-th sample takes. */
+/* Stores outputs that are within the range to every `step`th sample. */
 FORCE_INLINE void store_block(OutputType output, const double *y, size_t n, unsigned char *to,
                               size_t step)
 {
@@ -111,14 +111,14 @@ FORCE_INLINE void store_block(OutputType output, const double *y, size_t n, unsi
     }
 }
 
-/* Samples that stay as they are, by their bits: sources may be where outputs go. */
+/* Samples that pass, kept by their bits, since outputs may overwrite the sources. */
 typedef struct Passthrough {
     uint64_t raw[BLOCK];
     size_t at[BLOCK];
     size_t n;
 } Passthrough;
 
-/* nodata: that of the input, as a value; NaN: none. */
+/* Finds the samples that pass. nodata: nodata value of the input; NaN: none. */
 static inline void find_passthrough(const Map *map, double nodata, const unsigned char *from,
                                     size_t step, const double *x, size_t n,
                                     Passthrough *passthrough)

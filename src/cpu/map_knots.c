@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* map_knots.c: samples through knots. A sample's place among them is found for many at once,
- * without branches; then 32-bit floats go on as values (transfer/map_values.h), all others as keys.
- */
+/* map_knots.c: maps samples through knots. The places of many samples among the knots are found at
+ * once, without branches; then 32-bit floats are mapped as values (transfer/map_values.h), all
+ * others as keys. */
 #include "cpu/loops.h"
 #include "cpu/map_rows.h"
 #include "transfer/knot_table.h"
 
 /* ---- Floats -------------------------------------------------------------------------------- */
 
-/* How many knots are at or below each of n samples that lie between the first and the last. */
+/* Counts the knots at or below each of n samples that lie between the first and the last knot. */
 static void count_floats(const KnotTable *table, const float *x, size_t n, uint32_t *count)
 {
     const uint32_t from = (uint32_t)table->first;
@@ -23,7 +23,7 @@ static void count_floats(const KnotTable *table, const float *x, size_t n, uint3
             count[i] += table->x[count[i] + half - 1] <= x[i] ? half : 0;
 }
 
-/* One load after the other: gathers of vectors take as long, and longer where they are wide. */
+/* Loads one after the other: vector gathers take as long, and wide ones longer. */
 static void find_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                         KnotBlock *block)
 {
@@ -60,8 +60,8 @@ static void apply_floats(const KnotTable *table, const unsigned char *from, size
 
 /* ---- Other types --------------------------------------------------------------------------- */
 
-/* How many knots are at or below a key. Processors look for several at once, since it takes as many
- * steps for each. */
+/* Counts the knots at or below a key, in the same number of steps for every key, so that processors
+ * overlap searches. */
 static inline uint32_t count_of(const KnotTable *table, const MapKnot *knots, uint64_t own)
 {
     const uint32_t n = table->map->n_knots;

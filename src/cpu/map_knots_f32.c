@@ -5,7 +5,7 @@
 #include "cpu/map_blocks.h"
 #include "transfer/knot_table.h"
 
-/* The output of a block's sample; 0 of the way at a knot. */
+/* Returns the output of sample i of a block; at a knot, the fraction to the next is 0. */
 FORCE_INLINE double knot_value(const KnotBlock *block, size_t i, double lo, double hi)
 {
     const double a = (double)block->left[i], at = (double)block->at[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map_linear.c: straight lines over samples whose values doubles hold, and ratios of 32-bit
- * integers to integers, without branches, so that compilers make vectors of them. */
+/* map_linear.c: straight lines over samples that doubles hold, and ratios of 32-bit integers to
+ * integers, without branches, so that compilers vectorize them. */
 #include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
 
@@ -15,8 +15,8 @@ typedef struct Plan {
     OutputType output;
 } Plan;
 
-/* `sample`, `by_products` are constants where this is inlined. True: some values stay as they are.
- */
+/* Maps the values of a block. Returns whether some samples pass. `sample` and `by_products` are
+ * constants where this is inlined. */
 FORCE_INLINE bool map_values(const Line *line, ImgstatSample sample, bool by_products,
                              const double *x, size_t n, double *y)
 {

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* map_power.c: power laws over samples whose values doubles hold. Logarithms and exponentials to
- * some 40 bits, with a bound of how far they, and map_power, may be from the power; where one
- * output is nearest to all that lies within the bound, map_power comes to that as well. Of some ten
- * thousand 32-bit floats one is left, which map_power itself maps; 64-bit ones all are. */
+/* map_power.c: power laws over samples that doubles hold. Logarithms and exponentials are computed
+ * to some 40 bits, with a bound of the distance from the power and from map_power. If one output is
+ * nearest to everything within the bound, map_power gives that output as well. About one of ten
+ * thousand 32-bit floats remains, and all 64-bit floats: map_power itself maps these. */
 #include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
 
-/* The least logarithm that counts. No 32-bit range is wider than 2^129, so that what lies below
- * 2^-299 of it disappears beside any output, and beside 0. */
+/* Least logarithm that matters. No 32-bit range is wider than 2^129, so what lies below 2^-299 of
+ * it is lost beside any output, and beside 0. */
 static const double least_log = -300.0;
 
-/* What is known of an output. */
+/* State of an output. */
 enum {
     SETTLED,
     OPEN, /* map_powers finds it */
-    TINY  /* its unit lies below what map_powers takes */
+    TINY  /* its unit is below the inputs of map_powers */
 };
 
-/* A map's values. Limits are among them, so that compilers see no constants and make no branches of
+/* Values of a map. Limits are variables, so that compilers see no constants and make no branches of
  * them. */
 typedef struct Power {
     const Map *map;
     OutputType output;
-    double nodata; /* that stays; NaN: none */
+    double nodata; /* nodata value, which passes; NaN: none */
     double black, span, exponent;
-    double lo, hi, width; /* of the output range */
+    double lo, hi, width; /* output range */
     double least, most;   /* units: below all of 32 bits that are above 0, which begin at
                              2^-149 / 2^129; 1 */
-    double least_exact;   /* units whose powers map_powers can find, beside `least` */
+    double least_exact;   /* least unit whose power map_powers computes */
     double least_log;
-    double slack; /* twice what is lost where lo is added */
+    double slack; /* twice the error of adding lo */
 } Power;
 
-/* A block of samples on its way. */
+/* A block of samples in work. */
 typedef struct Powers {
     double x[BLOCK];
-    double unit[BLOCK], above[BLOCK]; /* within the limits; 1 if it was above 0, else 0 */
-    double log2[BLOCK];               /* of the power */
+    double unit[BLOCK], above[BLOCK]; /* unit, limited; above: 1 if it was above 0, else 0 */
+    double log2[BLOCK];               /* logarithm of the power */
     double y[BLOCK];                  /* the output, */
     uint32_t open[BLOCK];             /* if SETTLED */
     bool some_stay, some_open;
@@ -62,13 +62,13 @@ static Power power_of(const Map *map)
     return p;
 }
 
-/* a * b + c, rounded once or twice: the bound has room for both. */
+/* Returns a * b + c, rounded once or twice; the bound allows both. */
 FORCE_INLINE double multiply_add(double a, double b, double c)
 {
     return HAS_FMA ? fma(a, b, c) : a * b + c;
 }
 
-/* From values to units. */
+/* Converts values to units. */
 FORCE_INLINE void find_units(const Power *p, size_t n, Powers *s)
 {
     const double nodata = p->nodata, black = p->black, span = p->span;
@@ -90,10 +90,11 @@ FORCE_INLINE void find_units(const Power *p, size_t n, Powers *s)
     s->some_stay = passthrough != 0;
 }
 
-/* Bits of what is added to 2^52 stand in its own lowest ones. */
+/* The lowest bits of 2^52 + x are those of the integer x. */
 static const double whole_bits = 4503599627370496.0;
 
-/* x = 2^exponent m, x normal and above 0, m from `root`, as bits, to below twice that. */
+/* Splits a normal x > 0 into 2^exponent m, with m from the number of bits `root` to below twice
+ * that. */
 FORCE_INLINE double mantissa_of(double x, uint64_t root, double *exponent)
 {
     const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
@@ -110,12 +111,12 @@ FORCE_INLINE double mantissa_of(double x, uint64_t root, double *exponent)
     return m;
 }
 
-/* log2 of 2^e m, with m from the root of 1/2 to that of 2, is e + a polynomial of z = s^2 times
- * s = (m - 1) / (m + 1): relatively 2^-45.09 off, e and the rest never having different signs, so
- * that their sum is no worse. (Minimax polynomials, by Remez' algorithm.) */
+/* Computes log2 of 2^e m, with m between the roots of 1/2 and 2: e + s times a polynomial of z =
+ * s^2, s = (m - 1) / (m + 1). The relative error is 2^-45.09; e and the rest never differ in sign,
+ * so their sum is no worse. (Minimax polynomials, by the Remez algorithm.) */
 FORCE_INLINE void find_logarithms(const Power *p, Powers *s)
 {
-    const uint64_t root = 0x3FE6A09E667F3BCD; /* of 1/2, as bits */
+    const uint64_t root = 0x3FE6A09E667F3BCD; /* root of 1/2, as bits */
     for (size_t i = 0; i < BLOCK; i++) {
         double e;
         const double m = mantissa_of(s->unit[i], root, &e);
@@ -129,12 +130,13 @@ FORCE_INLINE void find_logarithms(const Power *p, Powers *s)
     }
 }
 
-/* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. `to_float` is a
- * constant where this is inlined: outputs are 32-bit floats, else integers. */
+/* Computes 2^y = 2^n 2^f with a polynomial of f, -1/2 <= f <= 1/2; the relative error is 2^-40.23.
+ * `to_float` is a constant where this is inlined: outputs are 32-bit floats, else integers. */
 FORCE_INLINE void find_outputs(const Power *p, bool to_float, Powers *s)
 {
     uint32_t any = 0;
-    const double integer = 6755399441055744.0; /* 1.5 * 2^52: rounds, and the bits say to what */
+    const double integer =
+        6755399441055744.0; /* 1.5 * 2^52: adding it rounds, and the low bits hold the integer */
     const uint64_t one = (uint64_t)1023 << 52;
     for (size_t i = 0; i < BLOCK; i++) {
         const double y = s->log2[i], whole = y + integer, f = y - (whole - integer);
@@ -150,8 +152,8 @@ FORCE_INLINE void find_outputs(const Power *p, bool to_float, Powers *s)
         const double d = multiply_add(f, 1.5309737294734561e-05, 0.00015403851744514194);
         const double upper = multiply_add(f4, 1.317585882142459e-06, multiply_add(f2, d, c));
         const double power = multiply_add(f4, upper, multiply_add(f2, b, a)) * scale * s->above[i];
-        /* What is off: |y| ln 2 2^-45.09 and 2^-40.23 of the power, its own roundings and those of
-         * map_power (2^-47 for logarithms that count); all of that more than twice. */
+        /* Error: |y| ln 2 2^-45.09 and 2^-40.23 of the power, the roundings here and those of
+         * map_power (2^-47 for logarithms that matter); more than twice their sum. */
         const double part = power * p->width, value = part + p->lo;
         const double bound = multiply_add(part, multiply_add(y, -0x1p-42, 0x1p-39), p->slack);
         const double below = clamp_value(value - bound, p->lo, p->hi);
@@ -165,8 +167,8 @@ FORCE_INLINE void find_outputs(const Power *p, bool to_float, Powers *s)
     s->some_open = any != 0;
 }
 
-/* map_power of n units from 2^-290 to 1, in their place; powers above 2^-300.
- * Without branches, so that compilers make vectors of it. */
+/* Replaces n units from 2^-290 to 1 by map_power of them; powers are above 2^-300. Without
+ * branches, so that compilers vectorize it. */
 FORCE_INLINE void map_powers(double g, double *unit, size_t n)
 {
     const uint64_t above_root = 0x3FE6A09E667F3BCE; /* the next double */
@@ -175,7 +177,7 @@ FORCE_INLINE void map_powers(double g, double *unit, size_t n)
         const double m = mantissa_of(unit[i], above_root, &exponent);
         const PowerLog log = power_log(m, exponent, g);
         const double whole = rint(log.high);
-        const double scale = whole + 1023.0 + whole_bits; /* the biased exponent's bits */
+        const double scale = whole + 1023.0 + whole_bits; /* bits of the biased exponent */
         uint64_t bits;
         double factor;
         memcpy(&bits, &scale, sizeof bits);
@@ -185,7 +187,7 @@ FORCE_INLINE void map_powers(double g, double *unit, size_t n)
     }
 }
 
-/* What the bound leaves open. */
+/* Computes the outputs that the bound leaves open. */
 FORCE_INLINE void find_exactly(const Power *p, size_t n, Powers *s)
 {
     size_t open = 0;
@@ -209,7 +211,7 @@ FORCE_INLINE void find_exactly(const Power *p, size_t n, Powers *s)
     }
 }
 
-/* Outputs of a block. */
+/* Computes the outputs of a block. */
 FORCE_INLINE void find_powers(const Power *p, size_t n, Powers *s)
 {
     find_units(p, n, s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map_rows.c: a transfer over pixels, by one thread and by those of the CPU device: what every
- * other device is compared with. */
+/* map_rows.c: applies a transfer to pixels, by one thread or those of the CPU device. Every other
+ * device is compared with it. */
 #include "cpu/map_rows.h"
 
 #include "cpu/cpu.h"
@@ -21,7 +21,7 @@ ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const
 
 /* ---- Narrow types: a table a channel ------------------------------------------------------- */
 
-/* One channel of a row: bits by table. The sizes are constants where this is inlined. */
+/* Maps one channel of a row by a table of bits. Sizes are constants where this is inlined. */
 static inline void lookup_of(size_t in, const unsigned char *from, size_t step,
                              const uint32_t *table, size_t n, unsigned char *to, size_t out)
 {
@@ -40,7 +40,8 @@ static void lookup(size_t in, const unsigned char *from, size_t step, const uint
         lookup_of(in, from, step, table, n, to, out);
 }
 
-/* Tables by raw bits, of all maps and then of rescale. Unsigned types: those of the transfer. */
+/* Returns tables by raw bits, for all maps and then for rescale. Unsigned types use the tables of
+ * the transfer. */
 static const uint32_t *tables_by_raw(const Transfer *transfer, uint32_t **own, ImgstatError *err)
 {
     *own = NULL;
@@ -58,7 +59,7 @@ static const uint32_t *tables_by_raw(const Transfer *transfer, uint32_t **own, I
     return *own;
 }
 
-/* A negative zero has the key of zero; in its own type it stays negative where zero stays zero. */
+/* Negative zero has the key of zero. In its own type it stays negative where zero stays zero. */
 static void keep_negative_zero(const Transfer *transfer, uint32_t *own)
 {
     if (!own || transfer->from != IMGSTAT_F16 || transfer->rescale.to.sample != IMGSTAT_F16)
@@ -70,7 +71,8 @@ static void keep_negative_zero(const Transfer *transfer, uint32_t *own)
             own[m * entries + 0x8000u] = 0x8000u;
 }
 
-/* All channels at once: bytes to bytes, no mask. False where that is not what is asked for. */
+/* Maps bytes to bytes without a mask, all channels at once. Returns false if the request is
+ * another. */
 static bool apply_bytes(const Transfer *transfer, const uint32_t *tables, const ImagePro *from,
                         int16_t alpha, ImagePro *to)
 {
@@ -138,7 +140,7 @@ static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from
 
 /* ---- Wide types: arithmetic ---------------------------------------------------------------- */
 
-/* One channel of a row. `sample` is a constant where this is inlined. */
+/* Maps one channel of a row. `sample` is a constant where this is inlined. */
 static inline void map_row(ImgstatSample sample, const Map *map, const Map *rescale,
                            const unsigned char *from, size_t step, size_t n, const uint8_t *mask,
                            unsigned char *to, ImgstatSample to_sample)
@@ -244,7 +246,7 @@ typedef struct Slices {
     const void *context;
     uint32_t rows; /* of a slice */
     atomic_int result;
-    ImgstatError error; /* of whoever set result first */
+    ImgstatError error; /* error of the thread that set result first */
 } Slices;
 
 static void use_slice(void *context, size_t task, unsigned thread)
@@ -265,23 +267,27 @@ static void use_slice(void *context, size_t task, unsigned thread)
 ImgstatResult cpu_slices(Device *base, const ImagePro *from, ImagePro *to, CpuSlice *use,
                          const void *context, ImgstatError *err)
 {
-    /* Of a thread, so that the last ones even out; samples of a slice, so that it is worth a task;
-     * and of a slice with tables of its own, as signed types and f16 have. */
-    enum { SLICES = 4, LEAST_SAMPLES = 1 << 15, TABLE_SAMPLES = 1 << 18 };
+    /* Slices a thread, so that the last ones even out; fewest samples of a slice that is worth a
+     * task; and of a slice that needs tables of its own, as signed types and f16 do. No slice is so
+     * large that a program waits for its end after it has cancelled. */
+    enum { SLICES = 4, LEAST_SAMPLES = 1 << 15, TABLE_SAMPLES = 1 << 18, MOST_SAMPLES = 1 << 22 };
     const bool tables = sample_is_narrow(from->sample) &&
                         (sample_is_signed(from->sample) || sample_is_float(from->sample));
     const size_t samples = tables ? TABLE_SAMPLES : LEAST_SAMPLES;
-    ThreadPool *const pool = ((CpuDevice *)base)->pool;
+    CpuDevice *const device = (CpuDevice *)base;
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
-    const uint32_t rows = from->height / (SLICES * thread_pool_threads(pool)) + 1;
-    const size_t least = samples / ((size_t)from->width * from->channels) + 1;
+    const size_t row = (size_t)from->width * from->channels;
+    const size_t least = samples / row + 1, most = MOST_SAMPLES / row + 1;
+    const size_t rows = from->height / (SLICES * thread_pool_threads(device->pool)) + 1;
     Slices slices = {.from = from,
                      .to = to,
                      .use = use,
                      .context = context,
-                     .rows = rows < least ? (uint32_t)least : rows};
-    thread_pool_run(pool, (from->height - 1) / slices.rows + 1, use_slice, &slices);
+                     .rows = (uint32_t)(rows < least  ? least
+                                        : rows > most ? most
+                                                      : rows)};
+    IMGSTAT_TRY(cpu_run(device, (from->height - 1) / slices.rows + 1, use_slice, &slices, err));
     const ImgstatResult res = (ImgstatResult)atomic_load(&slices.result);
     return res == IMGSTAT_OK ? res : error_set(err, res, "%s", slices.error.message);
 }

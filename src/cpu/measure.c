@@ -6,11 +6,12 @@
 
 #include <stdlib.h>
 
-/* Samples of a rectangle, about: large enough to hide what a task costs, small enough that threads
- * finish a band together and that 32-bit counters hold it many times over. A segment is whole
- * pieces. */
+/* Approximate samples of a rectangle: large enough to hide the cost of a task, small enough that
+ * threads finish a band together and that 32-bit counters hold it many times over. A segment has
+ * whole pieces. */
 enum { TASK_SAMPLES = 1 << 18, SEGMENT_PIXELS = 64 * PIECE };
-/* Of what a thread fetches for a rectangle: it stays in the cache of a core, beside counters. */
+/* Bytes that a thread fetches for a rectangle: they stay in the cache of a core, beside
+ * counters. */
 enum { FETCH_BYTES = 1 << 19 };
 
 /* A partial record of more counters than this is not kept per thread: such an image (hundreds of
@@ -21,8 +22,8 @@ enum { PARTIAL_COUNTERS = 1 << 26 };
  * are enough: 2^31 + 2^24 < 2^32. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
-/* Bytes of an image before it is chosen how to count the rest: looking costs as much as counting
- * some thousand. */
+/* Bytes of an image that are counted before the loop for the rest is chosen: the choice costs as
+ * much as counting some thousand. */
 enum { CHOOSE_FROM = 1 << 14 };
 
 /* ---- Rectangles ---- */
@@ -148,13 +149,13 @@ static bool is_direct(const Plan *plan, size_t i)
     return cpu_counters(&plan->images[i], counting_of(plan, i)) > PARTIAL_COUNTERS;
 }
 
-/* Empties n counters of raw samples or of keys' leading bits into bins. low: NULL, or the table of
+/* Moves n counters of raw samples, or of keys' leading bits, into bins. low: NULL, or the table of
  * 8-bit counters that belongs to them. */
 static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSample sample,
                          uint64_t *bins)
 {
     enum { SOME = 16 };
-    const bool in_order = sample != IMGSTAT_F16; /* as many follow each other among the bins */
+    const bool in_order = sample != IMGSTAT_F16; /* bins in the order of counters */
     const uint32_t flip = sample_is_narrow(sample) ? (uint32_t)sample_key(sample, 0) : 0;
     const uint8_t none[SOME] = {0};
     for (uint32_t i = 0; i < n; i += SOME) {
@@ -176,7 +177,7 @@ static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSamp
     }
 }
 
-/* Empties a table of 8-bit counters into 32-bit ones. */
+/* Moves a table of 8-bit counters into 32-bit ones. */
 static void flush_low(uint8_t *low, uint32_t *wide)
 {
     enum { LINE = 64 };
@@ -193,7 +194,7 @@ static void flush_low(uint8_t *low, uint32_t *wide)
     }
 }
 
-/* Empties a table of pairs into the counters of their first and second bytes. */
+/* Moves a table of pairs into the counters of their first and second bytes. */
 static void flush_pairs(uint32_t *row, uint32_t *first, uint32_t *second)
 {
     for (unsigned high = 0; high < 256; high++, row += 256) {
@@ -209,7 +210,7 @@ static void flush_pairs(uint32_t *row, uint32_t *first, uint32_t *second)
     }
 }
 
-/* Leaves the counts of bytes in the first table of each channel. No counter exceeds the pixels
+/* Collects the counts of bytes in the first table of each channel. No counter exceeds the pixels
  * pending. */
 static void flush_bytes(const LoopBytes *counters, unsigned channels, unsigned tables)
 {
@@ -228,7 +229,7 @@ static void flush_bytes(const LoopBytes *counters, unsigned channels, unsigned t
     }
 }
 
-/* Leaves the counts of words in the first 8-bit table of each channel and in its 32-bit one. */
+/* Collects the counts of words in the first 8-bit table of each channel and in its 32-bit one. */
 static void flush_words(const LoopWords *counters, unsigned channels, unsigned tables)
 {
     for (unsigned c = 0; c < channels; c++) {
@@ -239,7 +240,7 @@ static void flush_words(const LoopWords *counters, unsigned channels, unsigned t
     }
 }
 
-/* Counts all samples of a tally as extreme ones: COUNT_EXTREMA. */
+/* Counts all samples of a tally as minima or maxima: COUNT_EXTREMA. */
 static void count_extrema(const Tally *tally, uint64_t *bins)
 {
     if (tally->n == 0)
@@ -248,7 +249,7 @@ static void count_extrema(const Tally *tally, uint64_t *bins)
     bins[tally->max_key] += tally->n - 1;
 }
 
-/* Merges the partial record of a thread into the record it belongs to. */
+/* Merges the partial record of a thread into its record. */
 static void flush(const Plan *plan, CpuThread *thread)
 {
     if (thread->owner == SIZE_MAX)
@@ -328,12 +329,13 @@ static void measure_task(void *context, size_t task, unsigned number)
     }
     thread->pending += pixels;
     cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
-    if (rect.image != image || grid.segments > 1) /* else the pixels stay, and bands follow */
+    if (rect.image != image ||
+        grid.segments > 1) /* otherwise the pixels stay in memory, and bands follow */
         extrema_end(thread->extrema, image, thread->tally);
     normalize(image->sample, thread->tally, image->channels);
 }
 
-/* The tallies of a thread are used even here: their extrema have identities. */
+/* Uses the tallies of a thread even here, since their extrema start at identities. */
 static void measure_direct(const Plan *plan, size_t i)
 {
     const ImagePro *image = &plan->images[i];
@@ -368,7 +370,7 @@ static ImgstatResult check_record(const ImagePro *image, const DeviceRecord *rec
     return IMGSTAT_OK;
 }
 
-/* Memory for the partial records of every thread. Counters are zero between calls. */
+/* Reserves memory for the partial records of every thread. Counters are zero between calls. */
 static ImgstatResult reserve(CpuDevice *device, const Plan *plan, ImgstatError *err)
 {
     size_t tallies = 0, counters = 0;
@@ -391,7 +393,7 @@ static ImgstatResult reserve(CpuDevice *device, const Plan *plan, ImgstatError *
     return IMGSTAT_OK;
 }
 
-/* Every channel of the images. */
+/* Measures every channel of the images. */
 static ImgstatResult measure_each(CpuDevice *device, const PixelSource *source,
                                   const DeviceRecord *records, ImgstatError *err)
 {
@@ -418,10 +420,10 @@ static ImgstatResult measure_each(CpuDevice *device, const PixelSource *source,
             tasks += (size_t)grid.segments * grid.bands;
     }
     plan.first_task[n] = tasks;
-    thread_pool_run(device->pool, tasks, measure_task, &plan);
+    const ImgstatResult res = cpu_run(device, tasks, measure_task, &plan, err);
     for (unsigned t = 0; t < thread_pool_threads(device->pool); t++)
         flush(&plan, &device->thread[t]);
-    return IMGSTAT_OK;
+    return res;
 }
 
 typedef struct LumaMeasure {

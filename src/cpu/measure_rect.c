@@ -6,10 +6,10 @@
 
 /* Bytes that stay in the nearest caches while several loops read them. */
 enum { BLOCK_BYTES = 1 << 16 };
-/* Samples that are searched at once for one that is there. */
+/* Samples that are searched at once for a key that occurs. */
 enum { FIND_BLOCK = 256 };
 
-/* What the blocks of a rectangle are added to. */
+/* Where the blocks of a rectangle are added. */
 typedef struct Target {
     const CpuLoops *loops;
     const ImagePro *image;
@@ -19,13 +19,13 @@ typedef struct Target {
     LoopBytes bytes; /* counters of bytes, or */
     LoopWords words; /* of words or leading bits */
     LoopChoice *choice;
-    unsigned char *planar; /* samples of one channel: a chunk */
-    uint16_t *leading;     /* of a chunk */
+    unsigned char *planar; /* a chunk of samples of one channel */
+    uint16_t *leading;     /* leading bits of a chunk */
 } Target;
 
 /* ---- Where extrema first occur ---- */
 
-/* The raster index of pixel i of a block. */
+/* Returns the raster index of pixel i of a block. */
 static uint64_t place(const CpuBlock *block, size_t i)
 {
     if (block->gap == 0 || i < block->left)
@@ -33,7 +33,7 @@ static uint64_t place(const CpuBlock *block, size_t i)
     return block->at + i + ((i - block->left) / block->width + 1) * block->gap;
 }
 
-/* Pixels [i, i + n) of a block. */
+/* Returns pixels [i, i + n) of a block. */
 static CpuBlock block_part(const CpuBlock *block, size_t i, size_t n, size_t pixel_bytes)
 {
     CpuBlock part = *block;
@@ -47,8 +47,8 @@ static CpuBlock block_part(const CpuBlock *block, size_t i, size_t n, size_t pix
     return part;
 }
 
-/* The index of the first of n bytes, `stride` apart, that equals `byte` and is not masked; n if
- * none does. */
+/* Returns the index of the first of n bytes, `stride` apart, that equals `byte` and is not masked;
+ * n if none does. */
 static size_t find_byte(const unsigned char *at, size_t n, size_t stride, const uint8_t *mask,
                         unsigned char byte)
 {
@@ -62,7 +62,8 @@ static size_t find_byte(const unsigned char *at, size_t n, size_t stride, const 
     return i;
 }
 
-/* Some of the first samples at x, n at most, that do not have this key. */
+/* Returns how many of the first samples at x, n at most, can be skipped because they do not have
+ * this key. */
 static size_t skip_words(ImgstatSample sample, const Mem16 *x, size_t n, uint64_t key)
 {
     const uint16_t word = (uint16_t)sample_raw(sample, key);
@@ -79,7 +80,7 @@ static size_t skip_words(ImgstatSample sample, const Mem16 *x, size_t n, uint64_
     return done;
 }
 
-/* The raster index of the first sample of the block with this key; there is one. */
+/* Returns the raster index of the first sample of the block with this key, which occurs. */
 static uint64_t find(const ImagePro *image, const CpuBlock *block, uint16_t channel, uint64_t key)
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
@@ -109,8 +110,8 @@ void extrema_begin(CpuExtrema *extrema, uint16_t channels)
         extrema[c] = (CpuExtrema){.min = UINT64_MAX};
 }
 
-/* Adds the extrema of a channel in a block; min > max where no sample of it is valid. Blocks come
- * in raster order, so that only a better value moves a position. */
+/* Adds the extrema of a channel in a block; min > max if no sample is valid. Blocks come in raster
+ * order, so only a better value changes a position. */
 static void extrema_add(CpuExtrema *extrema, const CpuBlock *block, uint64_t min, uint64_t max)
 {
     if (min > max)
@@ -164,7 +165,7 @@ static void add_sums32(Tally *tally, const LoopSums *part)
     tally->sum2[2] += sum2 < square;
 }
 
-/* Sums and extrema of every `stride`th of the n 64-bit integers at x. */
+/* Computes sums and extrema of every `stride`th of the n 64-bit integers at x. */
 static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stride, Tally *tally,
                    uint64_t *min, uint64_t *max)
 {
@@ -193,7 +194,7 @@ static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stri
     *max = hi;
 }
 
-/* Counts n samples that begin with channel `first`; channels of them are interleaved. */
+/* Counts n interleaved samples that begin with channel `first`. */
 static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                   uint16_t first)
 {
@@ -219,8 +220,8 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
     }
 }
 
-/* Adds integers or narrow samples of `channels` interleaved channels from `first` on: n of them at
- * x, taken from the block. All are unmasked; of wide types, valid. */
+/* Adds n integers or narrow samples at x, taken from the block: `channels` interleaved channels
+ * from `first` on. All are unmasked and, of wide types, valid. */
 static void add_block(const Target *to, const CpuBlock *block, const unsigned char *x, size_t n,
                       unsigned channels, uint16_t first)
 {
@@ -251,7 +252,7 @@ static void add_block(const Target *to, const CpuBlock *block, const unsigned ch
     count(to, x, n, channels, first);
 }
 
-/* Packs the samples of a channel that are not masked and, of wide types, not nodata; adds up the
+/* Packs the samples of a channel that are not masked and, of wide types, not nodata; counts the
  * others. */
 static size_t pack(const Target *to, const CpuBlock *block, uint16_t channel)
 {
@@ -306,8 +307,8 @@ static void add_integers(const Target *to, const CpuBlock *block)
     }
 }
 
-/* A piece of which some samples are not valid: they take the pivot's place, so that their
- * distances are +0, which adds nothing. */
+/* Adds a piece with samples that are not valid. They take the pivot's place: distances of +0 add
+ * nothing. */
 static void add_mixed_piece(const Target *to, const CpuBlock *block, uint16_t channel)
 {
     const ImagePro *image = to->image;
@@ -328,7 +329,7 @@ static void add_mixed_piece(const Target *to, const CpuBlock *block, uint16_t ch
         } else if (image->has_nodata && key == image->nodata_key) {
             tally->nodata++;
         } else if (key > ninf && key < pinf) {
-            for (size_t k = 0; valid == 0 && k < i; k++) /* those before the first valid one */
+            for (size_t k = 0; valid == 0 && k < i; k++) /* samples before the first valid one */
                 memcpy(to->planar + k * bytes, at, bytes);
             pivot_raw = put = valid++ == 0 ? raw : put;
             put = raw;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c: a further read: every rectangle of an image is searched for all that is asked for. */
+/* read.c: a further read: searches every rectangle of an image for all that is requested. */
 #include "cpu/read.h"
 
 static void read_task(void *context, size_t task, unsigned thread)
@@ -25,10 +25,11 @@ static ImgstatResult read_image(CpuDevice *device, const PixelSource *source, co
                     .request = request,
                     .grid = cpu_source_grid(source, image)};
     IMGSTAT_TRY(cpu_counts_begin(&read, err));
+    ImgstatResult res = IMGSTAT_OK;
     if (read.n > 0 || request->central)
-        thread_pool_run(device->pool, (size_t)read.grid.segments * read.grid.bands, read_task,
-                        &read);
-    return cpu_counts_end(&read, err);
+        res = cpu_run(device, (size_t)read.grid.segments * read.grid.bands, read_task, &read, err);
+    const ImgstatResult end = cpu_counts_end(&read, res == IMGSTAT_OK ? err : NULL);
+    return res == IMGSTAT_OK ? end : res;
 }
 
 typedef struct LumaRead {
@@ -44,7 +45,7 @@ static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError
                       read->request, err);
 }
 
-/* Whether the samples of all channels lie side by side as those of one. */
+/* Whether the samples of all channels follow each other as those of one channel do. */
 static bool is_flat(const ImagePro *image, PixelView view)
 {
     return view.alpha < 0 && !image->mask && image->host &&

@@ -10,8 +10,8 @@
 /* What one of the counts or gathers of a request looks for in a channel of the image. */
 typedef struct CpuWanted {
     uint16_t channel;
-    uint8_t shift;           /* of digits */
-    const RangeCount *range; /* this or the next is set; both NULL: digits are counted */
+    uint8_t shift;           /* shift of the digit */
+    const RangeCount *range; /* this or the next is set; if both are NULL, digits are counted */
     KeyGather *gather;
     uint64_t lo, hi; /* keys, both included; lo > hi: none */
     uint64_t *bins;  /* n_bins on the host */

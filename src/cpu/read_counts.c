@@ -6,17 +6,17 @@
 #include "cpu/reference.h"
 #include "transfer/map.h"
 
-/* Samples that are looked through at once: their keys fit the scratch of a thread. */
+/* Samples that are searched at once: their keys fit the scratch of a thread. */
 enum { KEYS = PIECE };
-/* More counters than these are not kept per thread: all threads count into the host's; nor where
- * those of all threads take more than the device may. */
+/* Largest number of counters that are kept per thread, if those of all threads fit the memory of
+ * the device. Otherwise all threads count into those of the host. */
 enum { LOCAL_COUNTERS = 1 << 24 };
 /* Counters in the smallest page of memory. */
 enum { PAGE_COUNTERS = 4096 / sizeof(uint32_t) };
-/* Counters of a thread are emptied before they hold this many samples. */
+/* Samples after which the counters of a thread are emptied. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
-/* The wanted keys of valid samples among [x, x + n) of a row, in order; n <= KEYS. */
+/* Finds the wanted keys of valid samples among [x, x + n) of a row, in order; n <= KEYS. */
 static size_t find_keys(const CpuLoops *loops, const ImagePro *image, const CpuWanted *wanted,
                         uint32_t y, uint32_t x, uint32_t n, uint64_t *keys)
 {
@@ -30,7 +30,7 @@ static size_t find_keys(const CpuLoops *loops, const ImagePro *image, const CpuW
             keys[found] = key;
             found += mask[x + i] && key >= wanted->lo && key <= wanted->hi;
         }
-    } else { /* the last pixel ends with this channel's sample */
+    } else { /* for the last pixel, reading ends with this channel's sample */
         found = loops->select(image->sample, at, (n - 1) * (size_t)image->channels + 1,
                               image->channels, wanted->lo, wanted->hi, keys);
     }
@@ -60,7 +60,7 @@ static void use_digits(const CpuRead *read, CpuThread *thread, const CpuWanted *
         add_one(read, thread, wanted, (keys[k] >> wanted->shift) & 0xFFFF);
 }
 
-/* The bin of a key between the outer edges: from a guess to the one that holds it. */
+/* Returns the bin of a key between the outer edges, starting from a guess. */
 static uint32_t range_bin(const RangeCount *count, uint64_t key, double value)
 {
     if (count->per_bin == 0)
@@ -92,7 +92,7 @@ static bool has_row_loop(const ImagePro *image, const CpuWanted *wanted)
            !sample_is_narrow(image->sample) && !image->mask;
 }
 
-/* Counts a whole row part of wide samples between edges; false if that is not possible. */
+/* Counts a whole row part of wide samples between edges. Returns false if that is not possible. */
 static bool count_row(const CpuRead *read, CpuThread *thread, const CpuWanted *wanted,
                       const ImagePro *image, uint32_t y, uint32_t x, uint32_t n)
 {
@@ -185,16 +185,17 @@ static ImgstatResult reserve(CpuRead *read, size_t counters, ImgstatError *err)
         thread->counts = cpu_memory_reserve(&read->device->counts[t], counters * sizeof(uint32_t));
         if (!thread->counts)
             return error_memory(err, counters * sizeof(uint32_t), "counters");
-        /* A page that was only read is shared. Written here, by one thread, it becomes a page of
-         * its own; in the midst of counting, the processors of all threads would be interrupted. */
+        /* Touches every page of the counters: a page that was only read is shared, and becomes its
+         * own when written. Doing that here, by one thread, avoids interrupting the processors of
+         * all threads while they count. */
         for (size_t i = 0; i < counters; i += PAGE_COUNTERS)
             ((volatile uint32_t *)thread->counts)[i] = 0;
     }
     return IMGSTAT_OK;
 }
 
-/* Adds what is wanted to the list, once for each channel of the image that its channel stands for:
- * all but alpha of a joint view, none if that is another plane's. */
+/* Adds a request to the list, once for each channel of the image that it covers: all but alpha for
+ * a joint view, none if it is for another plane. */
 static ImgstatResult add_wanted(CpuRead *read, CpuWanted wanted, ImgstatError *err)
 {
     const PixelView view = read->view;
@@ -220,7 +221,7 @@ static ImgstatResult list_digits(CpuRead *read, ImgstatError *err)
         const uint64_t rest = above >= 64 ? UINT64_MAX : ((uint64_t)1 << above) - 1;
         if (count->shift >= bits)
             return error_set(err, IMGSTAT_ERR_ARG, "a digit outside the keys");
-        /* A prefix longer than the key that is left has no samples. */
+        /* No sample has a prefix longer than the rest of the key. */
         const bool none = above >= bits ? count->prefix != 0 : count->prefix >> (bits - above);
         const uint64_t lo = above >= 64 ? 0 : count->prefix << above;
         const CpuWanted wanted = {.channel = count->channel,
@@ -261,7 +262,7 @@ static ImgstatResult list_gathers(CpuRead *read, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Keeps to finite keys, and finds the counters their places. */
+/* Limits requests to finite keys, and gives the counters their places. */
 static void place(CpuRead *read, size_t *counters)
 {
     const ImgstatSample sample = read->image->sample;
@@ -274,7 +275,8 @@ static void place(CpuRead *read, size_t *counters)
             wanted->lo = wanted->lo > ninf ? wanted->lo : ninf + 1;
             wanted->hi = wanted->hi < pinf ? wanted->hi : pinf - 1;
         }
-        if (i > 0 && wanted->n_bins > 0 && wanted->bins == wanted[-1].bins) { /* joint channels */
+        if (i > 0 && wanted->n_bins > 0 &&
+            wanted->bins == wanted[-1].bins) { /* joint channels share counters */
             wanted->first = wanted[-1].first;
             wanted->tables = wanted[-1].tables;
             continue;

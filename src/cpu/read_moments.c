@@ -18,7 +18,8 @@ static void add_piece(const CpuLoops *loops, Central *central, const double *d, 
         exact_add(&central->power[power], sum[power]);
 }
 
-/* Distances of a piece's samples from the center; 0 adds nothing, for those that are not valid. */
+/* Computes the distances of a piece's samples from the center; 0, which adds nothing, for samples
+ * that are not valid. */
 static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, uint32_t x,
                       uint32_t n, uint16_t channel, double center, double *d)
 {
@@ -32,7 +33,8 @@ static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, 
             d[i] = mask[x + i] ? d[i] : 0.0;
         return;
     }
-    for (uint32_t i = 0; i < n; i++, at += stride) { /* their bins tell as much without a read */
+    for (uint32_t i = 0; i < n;
+         i++, at += stride) { /* bins of narrow types give the same without a read */
         const uint64_t key = sample_key(image->sample, load_raw(at, bytes));
         const bool valid = (!mask || mask[x + i]) && cpu_valid(image, key);
         d[i] = valid ? map_value(image->sample, key) - center : 0.0;

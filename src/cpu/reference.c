@@ -89,7 +89,7 @@ void piece_add(Tally *tally, uint32_t n, double pivot, double d, double q)
     }
 }
 
-/* The sums of one piece of a float image: n samples, `stride` bytes apart. */
+/* Adds the sums of one piece of a float image: n samples, `stride` bytes apart. */
 static void add_piece(const ImagePro *image, const unsigned char *at, size_t stride,
                       const uint8_t *mask, uint32_t n, Tally *tally)
 {
@@ -102,7 +102,7 @@ static void add_piece(const ImagePro *image, const unsigned char *at, size_t str
             continue;
         const double v = load_double(image->sample, at);
         if (valid++ == 0)
-            pivot = v + 0.0; /* +0 for -0 */
+            pivot = v + 0.0; /* turns -0 into +0 */
         const double d = v - pivot;
         sum[i % PIECE_LANES] += d;
         sum2[i % PIECE_LANES] += d * d;

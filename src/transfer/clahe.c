@@ -54,7 +54,8 @@ static ImgstatResult set_axes(BufferCache *cache, Clahe *clahe, const ImgstatMet
     uint32_t tiles_y = method->tiles_y ? method->tiles_y : DEFAULT_TILES;
     uint32_t padded_x = width, padded_y = height;
     if (clahe->like == IMGSTAT_LIKE_OPENCV) {
-        /* Where either axis does not divide, both are padded, an even one by a whole tile count. */
+        /* If either axis does not divide into equal tiles, both are padded; one that does divide
+         * grows by a pixel a tile. */
         if (width % tiles_x || height % tiles_y) {
             padded_x += tiles_x - width % tiles_x;
             padded_y += tiles_y - height % tiles_y;
@@ -97,7 +98,8 @@ static ImgstatResult check(const ImgstatMethod *method, const TransferShape *sha
     return IMGSTAT_OK;
 }
 
-/* Of the grays that scikit-image scales an image to; it leaves one level as it is among 65,536. */
+/* Returns the level of a key among the grays that scikit-image scales an image to. A constant image
+ * keeps its level among 65,536. */
 static uint32_t skimage_gray(const Clahe *clahe, uint64_t key, uint32_t entries)
 {
     const uint64_t most = SKIMAGE_GRAYS - 1;
@@ -141,7 +143,7 @@ static ImgstatResult allocate(BufferCache *cache, Clahe *clahe, ImgstatError *er
         return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
                          clahe->y.tiles);
     clahe->counts = buffer_cache_acquire_zeroed(cache, counters, sizeof *clahe->counts);
-    /* one more: what follows the last node is read, and weighs nothing */
+    /* one more: readers load the value after the last node, with weight 0 */
     clahe->share = buffer_cache_acquire_zeroed(cache, counters + 1, sizeof *clahe->share);
     clahe->position = buffer_cache_acquire_zeroed(cache, entries, sizeof *clahe->position);
     if (clahe->bins == CLAHE_NODES)
@@ -216,7 +218,7 @@ void clahe_destroy(Clahe *clahe)
 
 /* ---- Tables of the tiles ------------------------------------------------------------------- */
 
-/* Of 8-bit samples, the shares by key in place of those of the nodes. */
+/* Turns the shares of nodes into shares of keys, for 8-bit samples. */
 static void shares_by_key(const Clahe *clahe, uint32_t *share)
 {
     uint32_t node[CLAHE_NODES];

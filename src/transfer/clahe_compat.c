@@ -2,7 +2,8 @@
 /* clahe_compat.c: how OpenCV and scikit-image limit the counts of a tile and make its table. */
 #include "transfer/clahe.h"
 
-/* No bin holds more than the tile's area, so no more limits nothing; at least one. */
+/* Returns the limit as a whole count: at least 1, at most the area of the tile, which limits
+ * nothing. */
 static uint64_t whole_limit(double limit, uint64_t area)
 {
     if (!(limit < (double)area))
@@ -18,11 +19,11 @@ void clahe_opencv_shares(const Clahe *clahe, const uint64_t *counts, uint32_t *s
     uint64_t clipped = 0;
     for (uint64_t k = clahe->black; k <= clahe->white; k++)
         clipped += counts[k] > limit ? counts[k] - limit : 0;
-    /* What is beyond the limit is shared out once: evenly, and the rest as one more for the bins 0,
-     * step, 2 * step ... */
+    /* The excess is shared out once: evenly, and the remainder as one more for the bins 0, step, 2
+     * * step ... */
     const uint64_t batch = clipped / bins, rest = clipped % bins;
     const uint64_t step = rest && bins / rest > 1 ? bins / rest : 1;
-    uint64_t next = (clahe->black + step - 1) / step; /* the next of these bins, in steps */
+    uint64_t next = (clahe->black + step - 1) / step;
     uint64_t sum = clahe->black * batch + (next < rest ? next : rest);
     for (uint64_t k = clahe->black; k <= clahe->white; k++) {
         const bool more = next < rest && k == next * step;
@@ -33,7 +34,8 @@ void clahe_opencv_shares(const Clahe *clahe, const uint64_t *counts, uint32_t *s
     }
 }
 
-/* scikit-image shares the excess out until there is none, or nothing takes it. */
+/* Shares the excess out again and again, as scikit-image does, until none is left or no bin takes
+ * any. */
 static void clip_skimage(int64_t *h, int64_t limit)
 {
     int64_t excess = 0;
@@ -50,7 +52,7 @@ static void clip_skimage(int64_t *h, int64_t limit)
             h[k] += gift;
             low++;
         }
-        /* what the gift has brought to `upper` is filled up like what was there */
+        /* bins that the gift raised to `upper` are filled up as those that were there before */
         if (h[k] >= upper && h[k] < limit) {
             middle += limit - h[k];
             h[k] = limit;

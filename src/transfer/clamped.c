@@ -80,7 +80,7 @@ static KeyLimits limits_of(const Map *map)
     return limits;
 }
 
-/* Counts defined samples of at most 16 bits, in blocks whose counters 32 bits hold. */
+/* Counts defined samples of at most 16 bits, in blocks small enough for 32-bit counters. */
 static inline void count_narrow(ImgstatSample sample, const unsigned char *at, size_t n,
                                 size_t stride, uint32_t least, uint32_t most, uint64_t *low,
                                 uint64_t *high)
@@ -101,8 +101,8 @@ static inline void count_narrow(ImgstatSample sample, const unsigned char *at, s
     }
 }
 
-/* Samples of a row that one map has, `stride` samples apart. `sample` is a constant where inlined.
- */
+/* Counts the samples of a row that one map serves: every `stride`th. `sample` is a constant where
+ * this is inlined. */
 static inline void count_row(ImgstatSample sample, const ImagePro *band, const KeyLimits *limits,
                              const unsigned char *at, size_t n, size_t stride, const uint8_t *mask,
                              size_t per_pixel, ImgstatClamped *counts)

@@ -38,7 +38,7 @@ ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, Im
     if (!has_formula(method->transform, like))
         return error_set(err, IMGSTAT_ERR_ARG, "%s has no formula of its own for this method",
                          name);
-    /* What Pillow does to 16-bit images, and OpenCV's equalizeHist, is to refuse them. */
+    /* Pillow, and equalizeHist of OpenCV, refuse 16-bit images. */
     const bool only8 = like == IMGSTAT_LIKE_PILLOW ||
                        (like == IMGSTAT_LIKE_OPENCV && method->transform == IMGSTAT_EQUALIZE);
     if (sample != IMGSTAT_U8 && (sample != IMGSTAT_U16 || only8))
@@ -72,7 +72,7 @@ static void identity(uint32_t bins, uint32_t *table)
 
 /* ---- Equalization -------------------------------------------------------------------------- */
 
-/* equalizeHist: single precision, and the nearest integer, half to even. */
+/* equalizeHist of OpenCV: single precision, then the nearest integer, half to even. */
 static void equalize_opencv(const uint64_t *cdf, uint32_t bins, uint32_t *table)
 {
     const uint64_t n = cdf[bins - 1];
@@ -89,7 +89,8 @@ static void equalize_opencv(const uint64_t *cdf, uint32_t bins, uint32_t *table)
     }
 }
 
-/* equalize_hist gives CDF / n in 0..1; the nearest integer of that share of the full scale. */
+/* equalize_hist of scikit-image gives CDF / n in 0..1. The output is the nearest integer of that
+ * share of the full scale. */
 static void equalize_skimage(const uint64_t *cdf, uint32_t bins, uint32_t top, uint32_t *table)
 {
     const double n = (double)cdf[bins - 1];
@@ -123,7 +124,8 @@ static double imagej_weight(const uint64_t *cdf, uint32_t key, bool classic)
     return classic ? count : sqrt(count);
 }
 
-/* Half of a level's weight lies below it, half above; the default weighs by the square root. */
+/* ImageJ: half of a level's weight lies below it, half above. By default a weight is the square
+ * root of the count. */
 static void equalize_imagej(const uint64_t *cdf, uint32_t bins, uint32_t top, bool classic,
                             uint32_t *table)
 {
@@ -155,8 +157,8 @@ static void equalize_pillow(const uint64_t *cdf, uint32_t bins, uint32_t *table)
     }
 }
 
-/* floor(CDF * M / n) in single precision. The 16-bit table of vips ends at the largest sample, and
- * so does its output range. */
+/* libvips: floor(CDF * M / n) in single precision. Its 16-bit table, and so its output range, ends
+ * at the largest sample. */
 static void equalize_vips(const uint64_t *cdf, uint32_t bins, uint32_t *table)
 {
     const uint64_t n = cdf[bins - 1];
@@ -168,7 +170,7 @@ static void equalize_vips(const uint64_t *cdf, uint32_t bins, uint32_t *table)
 
 /* ---- Percentile stretch -------------------------------------------------------------------- */
 
-/* numpy's linear percentile of samples counted by key. */
+/* Returns numpy's linear percentile of samples counted by key. */
 static double percentile_linear(const uint64_t *cdf, uint32_t bins, double percent)
 {
     const double rank = (double)(cdf[bins - 1] - 1) * (percent / 100.0);
@@ -181,7 +183,7 @@ static double percentile_linear(const uint64_t *cdf, uint32_t bins, double perce
     return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1.0 - part);
 }
 
-/* rescale_intensity between two percentiles, then a cast, which cuts. */
+/* rescale_intensity of scikit-image between two percentiles, then a cast, which truncates. */
 static void stretch_skimage(const uint64_t *cdf, uint32_t bins, uint32_t top, double clip_lo,
                             double clip_hi, uint32_t *table)
 {

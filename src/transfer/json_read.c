@@ -17,7 +17,7 @@ enum {
 typedef struct JsonReader {
     const char *name;
     ImgstatError *err;
-    uint64_t memory; /* that its tables may take */
+    uint64_t memory; /* bytes that tables and knots may take */
     size_t entries;  /* of the tables read so far */
 } JsonReader;
 
@@ -28,7 +28,7 @@ static ImgstatResult too_large(const char *name, uint64_t bytes, uint64_t memory
                       (unsigned long long)(bytes >> 20), (unsigned long long)(memory >> 20));
 }
 
-/* About what json-c takes for a text: each value is an object of its own. */
+/* Estimates the memory of json-c for a text: each value is an object. */
 static uint64_t parsed_bytes(const char *text, size_t n)
 {
     enum { VALUE_BYTES = 72, ARRAY_BYTES = 160, OBJECT_BYTES = 1200 };
@@ -86,7 +86,7 @@ static bool finite_number(json_object *object, double *out)
     return isfinite(*out);
 }
 
-/* The key of a number that a sample type holds exactly (floats: nearest, finite). */
+/* Finds the key of a number that a sample type holds exactly (floats: the nearest, if finite). */
 static bool value_key(json_object *object, ImgstatSample sample, uint64_t *key)
 {
     double x;
@@ -102,7 +102,7 @@ static bool value_key(json_object *object, ImgstatSample sample, uint64_t *key)
     if (sample_is_signed(sample)) {
         const int64_t i = json_object_get_int64(object);
         *key = (uint64_t)i + zero;
-        /* json-c saturates an int64_t; its uint64_t has the number */
+        /* json-c saturates its int64_t; its uint64_t has the number */
         return *key <= (zero | (zero - 1)) &&
                (i < 0 || json_object_get_uint64(object) == (uint64_t)i);
     }
@@ -143,14 +143,16 @@ static ImgstatResult read_pair(const JsonReader *reader, json_object *object, co
     return IMGSTAT_OK;
 }
 
-/* The key of an entry: integers lie in the range; floats matched to floats need not. */
+/* Finds the key of an entry. Integers lie in the range; floats matched to floats may lie
+ * anywhere. */
 static bool entry_key(json_object *object, const MapRange *to, uint64_t *key)
 {
     return value_key(object, to->sample, key) &&
            (sample_is_float(to->sample) || (*key >= to->lo_key && *key <= to->hi_key));
 }
 
-/* Whether an entry is valid for a sample that passes, whose output is known: any value, or null. */
+/* Whether an entry belongs to a sample that passes through. Its output is known, so any value, or
+ * null, is valid. */
 static bool entry_is_passthrough(json_object *object, const Map *map, uint64_t key)
 {
     uint64_t value;
@@ -220,7 +222,7 @@ static ImgstatResult read_linear(const JsonReader *reader, json_object *object, 
     return IMGSTAT_OK;
 }
 
-/* The number of members that name the kind of a map: exactly one is allowed. */
+/* Counts the members that name the kind of a map: exactly one is allowed. */
 static unsigned kinds_of(json_object *map)
 {
     static const char *const kinds[] = {"unchanged", "table", "between",
@@ -240,7 +242,7 @@ static ImgstatResult read_double(const JsonReader *reader, json_object *object, 
                : missing(reader, key);
 }
 
-/* What the table of a map was made from. */
+/* Reads the parameters that the table of a map was made from. */
 static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_object,
                                      ImgstatTransform transform, Map *map)
 {
@@ -269,7 +271,7 @@ static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_
     }
 }
 
-/* Map m; *knots is the memory left for knots. */
+/* Reads map m. *knots: the memory left for knots. */
 static ImgstatResult read_map(const JsonReader *reader, json_object *object, Transfer *transfer,
                               uint16_t m, MapKnot **knots)
 {
@@ -296,7 +298,8 @@ static ImgstatResult read_map(const JsonReader *reader, json_object *object, Tra
         IMGSTAT_TRY(read_table(reader, value, map, transfer->tables + m * entries));
         if (json_object_object_get_ex(object, "parameters", NULL))
             return read_parameters(reader, object, transfer->transform, map);
-        transfer->has_parameters = false; /* other programs' formulas, and files of old */
+        transfer->has_parameters =
+            false; /* formulas of other programs, and files without parameters */
         return IMGSTAT_OK;
     }
     if (json_object_object_get_ex(object, "between", &value)) {
@@ -350,7 +353,7 @@ static ImgstatResult read_maps(const JsonReader *reader, json_object *maps, Tran
     return IMGSTAT_OK;
 }
 
-/* One transfer: all members of a file but its version, or one of a set. */
+/* Reads one transfer: all members of a file but its version, or one of a set. */
 static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfer **out)
 {
     json_object *object, *maps, *luma, *nodata = NULL;
@@ -359,7 +362,7 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
     uint8_t from_bits, to_bits;
     MapRange range = {0};
     IMGSTAT_TRY(word(reader, root, "method", transfer_transform_names, IMGSTAT_CLAHE,
-                     &transform)); /* CLAHE is none */
+                     &transform)); /* CLAHE cannot be saved */
     IMGSTAT_TRY(word(reader, root, "like", transfer_like_names, IMGSTAT_LIKE_VIPS + 1, &like));
     IMGSTAT_TRY(member(reader, root, "luma", json_type_boolean, &luma));
     IMGSTAT_TRY(read_type(reader, root, "from", &from, &from_bits, &object));
@@ -383,7 +386,7 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
         if (sample_bits(range.sample) > TABLE_BITS)
             return wrong(reader, "a \"table\" holds no samples of 64 bits");
         reader->entries += n_maps * sample_record_bins(from);
-        /* Maps that change nothing have few bytes of text, and as many entries as others. */
+        /* A map that changes nothing is short in the file but has as many entries as any other. */
         if (reader->entries > reader->memory / sizeof(uint32_t))
             return too_large(reader->name, reader->entries * sizeof(uint32_t), reader->memory,
                              reader->err);
@@ -404,7 +407,7 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
     return IMGSTAT_OK;
 }
 
-/* The images of a set that a transfer is for. */
+/* Reads which images of a set a transfer is for. */
 static ImgstatResult read_channel(const JsonReader *reader, json_object *root, TransferChannel *out)
 {
     json_object *channel, *c, *name = NULL;
@@ -424,7 +427,7 @@ static ImgstatResult read_channel(const JsonReader *reader, json_object *root, T
     return IMGSTAT_OK;
 }
 
-/* Whether a set has a transfer for the same images. */
+/* Whether a set already has a transfer for the same images. */
 static bool has_alike(const Transfer *set, const TransferChannel *channel, const Transfer *one)
 {
     for (; set; set = set->next)
@@ -436,7 +439,7 @@ static bool has_alike(const Transfer *set, const TransferChannel *channel, const
 
 static ImgstatResult read_set(JsonReader *reader, json_object *root, Transfer **out)
 {
-    enum { MOST = 4096 }; /* each is compared with all */
+    enum { MOST = 4096 }; /* each transfer is compared with all others */
     json_object *list;
     IMGSTAT_TRY(member(reader, root, "transfers", json_type_array, &list));
     const size_t n = json_object_array_length(list);

@@ -17,7 +17,7 @@ const char *const transfer_like_names[] = {"imgstat", "opencv",         "skimage
 
 /* ---- JSON ---- */
 
-/* A comma, unless this is the first of an object or an array, or the value of a key. */
+/* Puts a comma, unless this is the first item of an object or an array, or the value of a key. */
 static void separate(TextBuffer *text)
 {
     if (text->n > 0 && !strchr("{[:", text->data[text->n - 1]))
@@ -30,7 +30,7 @@ static void put_key(TextBuffer *text, const char *key)
     text_print(text, "\"%s\":", key);
 }
 
-/* Opens an object or an array: the bracket. */
+/* Opens an object or an array, by its bracket. */
 static void open_key(TextBuffer *text, const char *key, char bracket)
 {
     put_key(text, key);
@@ -42,7 +42,7 @@ static void put_close(TextBuffer *text, char bracket)
     text_add(text, &bracket, 1);
 }
 
-/* A real number, with a point or an exponent. */
+/* Puts a real number, with a point or an exponent. */
 static void put_real(TextBuffer *text, double value)
 {
     char number[40];
@@ -52,7 +52,7 @@ static void put_real(TextBuffer *text, double value)
         return;
     }
     snprintf(number, sizeof number, "%.17g", value);
-    char *const comma = strchr(number, ','); /* of some locales */
+    char *const comma = strchr(number, ','); /* some locales write a comma */
     if (comma)
         *comma = '.';
     text_print(text, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
@@ -160,7 +160,7 @@ static bool has_parameters(const Transfer *transfer, const Map *map)
            (map->kind == MAP_AFFINE || map->kind == MAP_LINEAR || map->kind == MAP_POWER);
 }
 
-/* Puts their members. */
+/* Puts the parameters of a map. */
 static void put_parameters(TextBuffer *text, const Map *map)
 {
     if (map->kind == MAP_AFFINE) {
@@ -212,7 +212,7 @@ static void put_map(TextBuffer *text, const Transfer *transfer, uint16_t m)
     }
 }
 
-/* Puts those of a map as it is described. */
+/* Puts the members of a map as it is described. */
 static void put_map_described(TextBuffer *text, const Transfer *transfer, uint16_t m)
 {
     const Map *const map = &transfer->maps[m];
@@ -241,7 +241,7 @@ static void put_maps(TextBuffer *text, const Transfer *transfer, PutMap *put)
 static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
 {
     const ImgstatSample to = transfer->range.sample;
-    if (transfer->channel.known) { /* of a set, that it is for */
+    if (transfer->channel.known) { /* of a set: the channel that it is for */
         open_key(text, "channel", '{');
         put_key_count(text, "c", transfer->channel.c);
         if (transfer->channel.name)
@@ -259,7 +259,7 @@ static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
     put_type(text, to, transfer->to_bits);
     put_pair(text, "range", to, transfer->range.lo_key, transfer->range.hi_key);
     put_close(text, '}');
-    /* A map of luma, which may be any value, does not know of it. */
+    /* Luma may have any value, so its map ignores nodata. */
     if (transfer->passthrough.has_nodata)
         put_key_value(text, "nodata", transfer->from, transfer->passthrough.nodata_key);
     put_maps(text, transfer, put);
@@ -282,7 +282,7 @@ static void put_all(TextBuffer *text, const Transfer *set, PutMap *put)
     put_close(text, ']');
 }
 
-/* Ends a text, which the caller frees. Returns NULL if memory ran out on the way. */
+/* Ends a text, which the caller frees. Returns NULL on allocation failure. */
 static char *end_text(TextBuffer *text, ImgstatError *err)
 {
     put_close(text, '}');
@@ -337,7 +337,7 @@ char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err)
     return end_text(&text, err);
 }
 
-/* Copies a text as far as it fits, frees it and returns its length; 0 of NULL. */
+/* Copies as much of a text as fits, frees the text and returns its length; 0 for NULL. */
 static size_t hand_over(char *text, char *out, size_t capacity)
 {
     if (!text)

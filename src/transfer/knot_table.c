@@ -2,10 +2,10 @@
 /* knot_table.c: tables by which a sample finds its place among the knots of a map. */
 #include "transfer/knot_table.h"
 
-/* Intervals and what else depends on the knots' places; the sizes of the arrays. */
+/* Chooses the intervals and the sizes of the arrays. */
 static uint32_t find_intervals(const Map *map, KnotTable *table)
 {
-    enum { INTERVALS = 4 }; /* a knot, at most; one more */
+    enum { INTERVALS = 4 }; /* intervals for each knot, at most */
     const uint32_t n = map->n_knots;
     const uint64_t span = table->last - table->first;
     uint64_t interval = 0;
@@ -45,7 +45,7 @@ static void fill_floats(KnotTable *table, size_t steps)
     table->y[n] = (KnotValues){table->y[n - 1].at, table->y[n - 1].at};
 }
 
-/* Whether samples are 32-bit floats, and their outputs values of such. */
+/* Whether samples are 32-bit floats and their outputs are values of that type. */
 static bool floats_hold(const Map *map)
 {
     const ImgstatSample to = map->to.sample;

@@ -16,18 +16,18 @@ typedef struct KnotValues {
  */
 struct KnotTable {
     const Map *map;
-    uint64_t first, last; /* keys of these knots */
+    uint64_t first, last; /* keys of the first and the last knot */
     unsigned shift;       /* an interval has 2^shift keys */
     uint32_t half;        /* the first step: the largest power of two that is not above the most
                              knots of an interval */
-    uint32_t *below;      /* one an interval */
-    bool is_float;        /* from 32-bit floats to what such hold: */
-    float *x;             /* a knot each, then infinities for steps beyond */
-    KnotValues *y;        /* a knot each, then one that continues the last */
-    float least, most;    /* first and last knot */
-    double lo, hi;        /* of the output range */
+    uint32_t *below;      /* number of knots below each interval */
+    bool is_float;        /* 32-bit floats mapped to values of that type; then: */
+    float *x;             /* value of each knot, then infinities that the last steps may read */
+    KnotValues *y;        /* output of each knot, then one that continues the last */
+    float least, most;    /* values of the first and the last knot */
+    double lo, hi;        /* output range */
     OutputType output;
-    double nodata; /* that stays; NaN: none */
+    double nodata; /* nodata value, which passes through; NaN: none */
 };
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- Knots from exact order statistics ---- */
 
-/* The share of the output range at each knot. */
+/* Sets the share of the output range at each knot. */
 static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
 {
     const uint64_t first = ranks->knots[0].upto;
@@ -137,7 +137,7 @@ void map_set_parameters(Map *map, const ImgstatMethod *method, const TransferSha
     }
 }
 
-/* map_sample, except that a match takes reference_quantile, which regards the depths. */
+/* Works as map_sample, but a match takes reference_quantile, which handles different depths. */
 static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
 {
     if (map_is_passthrough(map, map->from, key) || map->kind != MAP_MATCH)
@@ -160,5 +160,5 @@ void map_make_table(Map *map, const ImgstatMethod *method, const MapSource *sour
                           : table_key(map, reference, key);
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
-    map->cdf = map->reference_cdf = NULL; /* the table replaces them */
+    map->cdf = map->reference_cdf = NULL;
 }

@@ -11,8 +11,8 @@ typedef struct MapReference {
     bool as_is;              /* the reference has the type and the full scale of the output */
 } MapReference;
 
-/* The value of the reference at or below which count / of of its samples lie, as a key of the
- * output type. */
+/* Returns the value of the reference at or below which count / of of its samples lie, as a key of
+ * the output type. */
 uint64_t reference_quantile(const Map *map, const MapReference *reference, uint64_t count,
                             uint64_t of);
 

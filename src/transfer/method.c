@@ -79,7 +79,7 @@ bool transfer_measures(const ImgstatMethod *method)
 
 /* ---- Values, plain or in per cent of full scale ---- */
 
-/* The key of a value of a range. Integers round half to even. */
+/* Returns the key of an end of a range. Integers round half to even. */
 static uint64_t range_end(ImgstatSample sample, uint8_t bits, double value, bool percent)
 {
     if (!percent)
@@ -91,7 +91,7 @@ static uint64_t range_end(ImgstatSample sample, uint8_t bits, double value, bool
     return key_between(lo, hi, value / 100);
 }
 
-/* A value of full scale that may lie beyond it. */
+/* Returns a value of full scale; it may lie beyond the type. */
 static double scaled_value(ImgstatSample sample, uint8_t bits, double value, bool percent)
 {
     if (!percent)
@@ -132,7 +132,7 @@ PlainValues transfer_plain_values(const ImgstatMethod *method)
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-/* A range as it was given. */
+/* A range as the caller gave it. */
 typedef struct GivenRange {
     const char *name;
     double lo, hi;
@@ -208,7 +208,7 @@ static ImgstatResult check_ranges(const ImgstatMethod *method, const TransferSha
     return check_range(&input, shape->sample, shape->bits, err);
 }
 
-/* Programs may put any number into an enum. */
+/* Checks the enums of a method: programs may store any number in them. */
 static ImgstatResult check_choices(const ImgstatMethod *method, ImgstatError *err)
 {
     if ((unsigned)method->transform > IMGSTAT_CLAHE)

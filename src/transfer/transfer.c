@@ -26,16 +26,16 @@ void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to,
     sample_full_scale(to->sample, to_bits, &rescale->to.lo_key, &rescale->to.hi_key);
     rescale->to.lo = map_value(to->sample, rescale->to.lo_key);
     rescale->to.hi = map_value(to->sample, rescale->to.hi_key);
-    if (range_is_any(to)) { /* that of a reference: samples that pass have the full scale */
+    if (range_is_any(to)) { /* the range of a reference; samples that pass have the full scale */
         passthrough->to = rescale->to;
         passthrough->to.has_nodata = to->has_nodata;
     }
     if (from != to->sample && sample_is_float(from) && sample_is_float(to->sample)) {
-        rescale->kind = MAP_LINEAR; /* by value: v itself */
+        rescale->kind = MAP_LINEAR;
         rescale->divisor = rescale->factor = 1.0;
         range_any(&rescale->to);
     }
-    /* 4 and 8 bits in 8, for example, have one type but two scales */
+    /* one type may have two scales: 4 and 8 bits in u8 */
     passthrough->same_scale = rescale->same_scale = from == to->sample &&
                                                     passthrough->full_lo == rescale->to.lo_key &&
                                                     passthrough->full_hi == rescale->to.hi_key;
@@ -109,7 +109,7 @@ ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t f
                  .nodata_key = nodata_key,
                  .full_lo = transfer->passthrough.full_lo,
                  .full_hi = transfer->passthrough.full_hi};
-    if (luma) { /* the luma of valid samples may be any value, even that of nodata */
+    if (luma) { /* the luma of valid samples may be any value, even the nodata value */
         blank.has_nodata = 0;
         blank.to.has_nodata = 0;
     }
@@ -157,7 +157,7 @@ void imgstat_transfer_destroy(ImgstatTransfer *transfer)
     transfer_destroy(transfer);
 }
 
-/* Copies a table; samples that pass do so, others are kept off nodata. */
+/* Copies a table for another nodata value: samples that pass keep their values, others avoid it. */
 static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to)
 {
     const uint32_t entries = sample_record_bins(map->from);
@@ -204,7 +204,8 @@ ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
     return IMGSTAT_OK;
 }
 
-/* Narrow images need a reference with counts; wide ones take counts or ranks. */
+/* Checks that narrow images have a reference with counts, and wide ones one with counts or
+ * ranks. */
 static ImgstatResult check_reference(const TransferShape *shape, const MatchReference *reference,
                                      uint16_t n_maps, ImgstatError *err)
 {

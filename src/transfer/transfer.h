@@ -19,9 +19,10 @@ typedef struct TransferShape {
     bool rgb;          /* channels 0, 1, 2 are red, green, blue */
     bool has_nodata;
     uint64_t nodata_key;
-    bool has_hole; /* undefined samples get a value of the output that no other sample gets */
+    bool has_hole; /* undefined samples get hole_key, which no other output has */
     uint64_t hole_key;
-    uint8_t kept_bits; /* 0, or IMGSTAT_DEPTH_KEEP keeps these of another depth, of u8 or u16 */
+    uint8_t kept_bits; /* significant bits of the output if another depth of u8 or u16 is kept; else
+                          0 */
 } TransferShape;
 
 /* The distribution that one map is made from. Narrow types need n and cdf alone, except for
@@ -31,9 +32,10 @@ typedef struct MapSource {
     uint64_t min_key, max_key; /* where n > 0 */
     const uint64_t *cdf;       /* narrow types: inclusive counts by key */
     double mean, stddev;       /* for IMGSTAT_MEANSTD */
-    uint64_t origin;           /* the key that `mean` counts from, of types that exceed doubles */
-    uint64_t black, white;     /* wide types, IMGSTAT_PERCENTILE: the keys of transfer_clip_ranks */
-    const RankTable *ranks;    /* wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH */
+    uint64_t origin;           /* types that doubles do not hold: the key that `mean` counts from */
+    uint64_t black,
+        white; /* wide types, IMGSTAT_PERCENTILE: keys of the ranks of transfer_clip_ranks */
+    const RankTable *ranks; /* wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH */
 } MapSource;
 
 /* A reference to match. */
@@ -62,13 +64,13 @@ TransferId *transfer_id_retain(TransferId *id);
 /* Accepts NULL. */
 void transfer_id_release(TransferId *id);
 
-/* The images of a set of transfers that one of them is for: those of a channel, over all files or
- * those of a group. */
+/* The images that one transfer of a set serves: those of a channel, in all files or in the files of
+ * a group. */
 typedef struct TransferChannel {
-    bool known;        /* false: images that lie at no channel, or all images */
-    uint32_t c;        /* the place along the axis, where the channel has no name */
-    const char *name;  /* NULL: none that no other channel of the file has */
-    const char *group; /* of files; NULL: all of them, of an image none ("") */
+    bool known;        /* false: images without a channel axis, or all images */
+    uint32_t c;        /* place along the axis, if the channel has no name */
+    const char *name;  /* NULL: no name, or one that another channel of the file has as well */
+    const char *group; /* group of files; NULL: all files, "" for an image */
 } TransferChannel;
 
 static inline bool transfer_group_same(const TransferChannel *a, const TransferChannel *b)
@@ -83,29 +85,33 @@ static inline bool transfer_channel_same(const TransferChannel *a, const Transfe
     return a->name ? strcmp(a->name, b->name) == 0 : !a->known || a->c == b->c;
 }
 
-/* A complete transfer does not change, but for what makes it part of a set. */
+/* A transfer does not change once it is complete, except when it becomes part of a set. */
 typedef struct ImgstatTransfer {
-    struct ImgstatTransfer *next; /* of its set; owned. NULL: it is the last, or alone */
-    TransferChannel channel;      /* that it is for; its texts are owned */
-    ImgstatKind *kind; /* the images that it is for, as kind_is_of compares them; owned. NULL: those
-                        * of its sample type and at most its bits */
+    struct ImgstatTransfer
+        *next;               /* next transfer of its set, owned; NULL: the last, or not in a set */
+    TransferChannel channel; /* images that it serves; its texts are owned */
+    ImgstatKind *kind; /* kind of images that it serves, compared by kind_is_of; owned. NULL: images
+                          of its sample type and at most its bits */
     TransferId *id;
     ImgstatTransform transform; /* recorded in saved transfers */
     ImgstatLike like;           /* recorded in saved transfers */
     ImgstatSample from;
     uint8_t from_bits, to_bits;
     bool luma;           /* one map, from luma to luma */
-    bool has_parameters; /* the maps have those that they were made from, tables or not */
-    uint16_t n_maps;     /* 1 for every channel but alpha, or one for each of them, in order */
-    Map *maps;      /* they point into this transfer; pointers that a table replaces are NULL */
-    MapRange range; /* of defined samples */
-    Map rescale; /* for alpha and masked samples: the ratio of the full scales; floats by value */
-    Map passthrough; /* for images without contrast and, in luma mode, samples that are no colour */
-    uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
+    bool has_parameters; /* the maps have the parameters that they were made from, also if tables
+                            replace them */
+    uint16_t n_maps;     /* 1 (for all channels but alpha), or one for each channel but alpha */
+    Map *maps; /* they point into this transfer; a table sets their pointers to counts to NULL */
+    MapRange range; /* output range of defined samples */
+    Map rescale; /* maps alpha and masked samples: by the ratio of the full scales; floats by value
+                  */
+    Map passthrough;  /* maps images without contrast and, in luma mode, samples that are no colour
+                       */
+    uint32_t *tables; /* narrow types: n_maps tables of output bits by key */
     uint32_t *rescale_table; /* narrow types: the table of `rescale` */
-    MapKnot *knots;          /* wide types: those of all maps, one map after the other */
+    MapKnot *knots;          /* wide types: knots of all maps, one map after the other */
     KnotTable **knot_tables; /* n_maps; NULL where a map has none */
-    Holes holes; /* what applying it fills; set in a copy, for one call. All zero: nothing */
+    Holes holes; /* filled when applied; set in a copy, for one call. All zero: nothing */
 } Transfer;
 
 /* ---- What a method means for an image (method.c) --------------------------------------------- */
@@ -123,16 +129,17 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
 /* Whether a method needs statistics of the image. */
 bool transfer_measures(const ImgstatMethod *method);
 
-/* Return the mean and the deviation that IMGSTAT_MEANSTD makes of samples of a type that have so
- * many significant bits. */
+/* Returns the output mean of IMGSTAT_MEANSTD for samples with so many significant bits. */
 double transfer_mean(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits);
+
+/* Returns the output deviation of IMGSTAT_MEANSTD for samples with so many significant bits. */
 double transfer_stddev(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits);
 
 /* Finds the keys of the input range of a method that has one. */
 void transfer_in_range(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits,
                        uint64_t *black, uint64_t *white);
 
-/* Whether a method has values in units of the input or of the output, which mean something else in
+/* Which values of a method are in units of the input or of the output. They mean something else in
  * another depth. */
 typedef struct PlainValues {
     bool input, output;
@@ -150,7 +157,8 @@ MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
  * other keys are kept off nodata by range_avoid. */
 void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
 
-/* Finds the keys of the least and the largest sample of so many bits; of 0 and 1 for floats. */
+/* Finds the keys of the smallest and the largest sample of so many bits; for floats those of 0 and
+ * 1. */
 void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
 
 /* Checks a method against an image; its pixels are not needed. */
@@ -212,14 +220,13 @@ ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t f
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
 
-/* Gives a map that lets all samples pass the range of transfer->passthrough. Other maps keep their
- * range. */
+/* Turns a map into one that passes all samples, in the range of transfer->passthrough. */
 void transfer_unchanged(const Transfer *transfer, Map *map);
 
 /* Creates the search tables of complete maps. */
 void transfer_prepare(BufferCache *buffers, Transfer *transfer);
 
-/* Accepts NULL. Destroys those behind it in a set as well. */
+/* Destroys a transfer and those after it in its set. Accepts NULL. */
 void transfer_destroy(Transfer *transfer);
 
 /* ---- Undefined samples (holes.c) ------------------------------------------------------------- */
@@ -227,11 +234,11 @@ void transfer_destroy(Transfer *transfer);
 /* Whether samples of so many bits (0: the full width) can hold a value. Floats hold NaN. */
 bool sample_holds(ImgstatSample sample, uint8_t bits, ImgstatValue value, uint64_t *key);
 
-/* Sets the hole of the shape of images with a nodata value, if the output type cannot hold that: 0,
- * or NaN of floats. */
+/* Sets the hole of a shape if the output type cannot hold the nodata value of the images: 0, or NaN
+ * for floats. */
 void shape_set_hole(TransferShape *shape, ImgstatSample to, ImgstatValue nodata);
 
-/* The same for images in memory, whose nodata value is one of their samples. */
+/* Sets the hole of a shape of images in memory, whose nodata value is one of their samples. */
 void shape_set_hole_in_memory(TransferShape *shape, ImgstatSample to);
 
 /* Whether the nodata value of a shape is not the one that the transfer lets pass, or its hole is a
@@ -241,7 +248,7 @@ bool transfer_lacks_nodata(const Transfer *transfer, const TransferShape *shape)
 /* Returns what undefined samples of images of a shape become. nodata: NULL where there is none. */
 Holes transfer_holes(const Transfer *transfer, const TransferShape *shape,
                      const ImgstatValue *nodata);
-/* The same for images in memory. */
+/* Returns what undefined samples of images in memory become. */
 Holes transfer_holes_in_memory(const Transfer *transfer, const TransferShape *shape);
 
 /* ---- Sets (transfer_set.c) --------------------------------------------------------------------

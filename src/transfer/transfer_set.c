@@ -37,7 +37,7 @@ bool transfer_set_has_groups(const Transfer *set)
     return false;
 }
 
-/* Those transfers of a set that are for the group of an image. */
+/* The transfers of a set that serve the group of an image. */
 typedef struct Part {
     const TransferChannel *of; /* NULL: the set has no groups */
 } Part;
@@ -79,7 +79,7 @@ static ImgstatResult no_channel(const TransferChannel *channel, ImgstatError *er
                      channel->name);
 }
 
-/* The transfer of a part that was made for the kind of an image. */
+/* Finds the transfer of a part that was made for the kind of an image. */
 static ImgstatResult find_kind(const Part *part, const Transfer *set, const ImgstatKind *image,
                                const Transfer **out, ImgstatError *err)
 {
@@ -124,7 +124,7 @@ ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *chan
     }
     if (any && transfer_set_has_kinds(set))
         return find_kind(&part, set, image, out, err);
-    *out = found ? found : other; /* that it does not fit is for transfer_check_image to say */
+    *out = found ? found : other; /* transfer_check_image reports a misfit */
     if (*out)
         return IMGSTAT_OK;
     return any ? no_channel(channel, err) : no_group(channel, err);

@@ -31,7 +31,8 @@ most() {
 run() {
     name=$1 corpus=$corpora/$1
     set --
-    for file in "$PWD/tests/fuzz/${name#fuzz_}.dict" "$build/${name#fuzz_}.dict"; do
+    words=${name#fuzz_}
+    for file in "$PWD/tests/fuzz/${words%_transform}.dict" "$build/$words.dict"; do
         [ ! -e "$file" ] || set -- "-dict=$file"
     done
     mkdir -p "$corpus" "$corpus.new"

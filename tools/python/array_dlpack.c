@@ -35,6 +35,11 @@ static int read_device(PyObject *array, const char *what, DLDevice *out)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+static bool is_cuda(int32_t device_type)
+{
+    return device_type == IMGSTAT_CUDA || device_type == DL_CUDA_MANAGED;
+}
+
 /* Where the elements are, and the stream for them. */
 static int set_device(PyObject *array, const char *what, PyObject *stream, ArrayView *view)
 {
@@ -45,7 +50,7 @@ static int set_device(PyObject *array, const char *what, PyObject *stream, Array
         view->memory = (ImgstatMemory)device.type;
         return 0;
     }
-    if (device.type != IMGSTAT_CUDA && device.type != DL_CUDA_MANAGED) {
+    if (!is_cuda(device.type)) {
         PyErr_Format(PyExc_TypeError,
                      "%s is on a device of type %d of DLPack: imgstat takes host memory and CUDA",
                      what, (int)device.type);
@@ -125,6 +130,28 @@ static int set_type(ArrayView *view, const char *what, DLDataType type)
     return -1;
 }
 
+/* Sets shape and strides; that of an axis of one element or none may be anything. Returns whether
+ * no memory can have them. */
+static bool set_shape(ArrayView *view, const DLTensor *tensor)
+{
+    const int64_t bytes = (int64_t)imgstat_sample_bytes(view->sample);
+    int64_t stride = bytes, reach = 0; /* the sum of the ways along all axes */
+    bool wrong = tensor->ndim > 0 && !tensor->shape;
+    view->n_dims = tensor->ndim;
+    for (int i = tensor->ndim - 1; i >= 0 && !wrong; i--) {
+        const int64_t n = tensor->shape[i];
+        int64_t way = stride;
+        wrong = n < 0 || (n > 1 && tensor->strides &&
+                          __builtin_mul_overflow(tensor->strides[i], bytes, &way));
+        view->shape[i] = n;
+        view->strides[i] = way;
+        wrong = wrong || way == INT64_MIN || __builtin_mul_overflow(stride, n, &stride) ||
+                __builtin_mul_overflow(n > 1 ? n - 1 : 0, way < 0 ? -way : way, &way) ||
+                __builtin_add_overflow(reach, way, &reach);
+    }
+    return wrong || (stride > 0 && !tensor->data);
+}
+
 static int set_tensor(ArrayView *view, const char *what, const DLTensor *tensor)
 {
     const int32_t n = tensor->ndim;
@@ -135,18 +162,39 @@ static int set_tensor(ArrayView *view, const char *what, const DLTensor *tensor)
     }
     if (set_type(view, what, tensor->dtype) < 0)
         return -1;
-    const int64_t bytes = (int64_t)imgstat_sample_bytes(view->sample);
-    int64_t stride = bytes;
-    view->n_dims = n;
-    for (int i = n - 1; i >= 0; i--) {
-        view->shape[i] = tensor->shape[i];
-        view->strides[i] = tensor->strides ? tensor->strides[i] * bytes : stride;
-        stride *= tensor->shape[i];
+    if (set_shape(view, tensor) || is_cuda(tensor->device.type) != (view->memory == IMGSTAT_CUDA)) {
+        PyErr_Format(PyExc_BufferError, "%s has a shape, strides or memory that cannot be", what);
+        return -1;
     }
     view->data = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
     if (view->memory == IMGSTAT_CUDA)
         view->device_id = tensor->device.id;
     return 0;
+}
+
+static int take_versioned(DLManagedTensorVersioned *m, const char *what, ArrayView *view)
+{
+    view->managed = m;
+    view->release = release_versioned;
+    view->readonly = (m->flags & DL_READ_ONLY) != 0;
+    return set_tensor(view, what, &m->tensor);
+}
+
+/* Exports by the C functions of the array's type, which take a third of the time of the methods.
+ * NULL: it has none, or they fail, which the methods explain. */
+static DLManagedTensorVersioned *export_by_type(PyObject *array)
+{
+    PyObject *const capsule =
+        PyObject_GetAttrString((PyObject *)Py_TYPE(array), "__dlpack_c_exchange_api__");
+    const DLExchange *api = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+    DLManagedTensorVersioned *m = NULL;
+    while (api && api->major > DLPACK_MAJOR)
+        api = api->previous;
+    if (api && (api->major != DLPACK_MAJOR || api->export_array(array, &m) < 0))
+        m = NULL;
+    PyErr_Clear();
+    Py_XDECREF(capsule);
+    return m;
 }
 
 /* Takes over what a capsule holds. */
@@ -161,10 +209,7 @@ static int consume(PyObject *capsule, const char *what, ArrayView *view)
         }
         if (PyCapsule_SetName(capsule, "used_dltensor_versioned") < 0)
             return -1;
-        view->managed = m;
-        view->release = release_versioned;
-        view->readonly = (m->flags & DL_READ_ONLY) != 0;
-        return set_tensor(view, what, &m->tensor);
+        return take_versioned(m, what, view);
     }
     DLManagedTensor *const m = PyCapsule_GetPointer(capsule, "dltensor");
     if (!m || PyCapsule_SetName(capsule, "used_dltensor") < 0)
@@ -176,6 +221,13 @@ static int consume(PyObject *capsule, const char *what, ArrayView *view)
 
 int array_view_dlpack(PyObject *array, const char *what, PyObject *stream, ArrayView *view)
 {
+    DLManagedTensorVersioned *const m = export_by_type(array);
+    if (m && (m->tensor.device.type == IMGSTAT_HOST || m->tensor.device.type == IMGSTAT_PINNED)) {
+        view->memory = (ImgstatMemory)m->tensor.device.type;
+        return take_versioned(m, what, view);
+    }
+    if (m) /* on a GPU a stream belongs to it */
+        release_versioned(m);
     if (set_device(array, what, stream, view) < 0)
         return -1;
     PyObject *const capsule = export_capsule(array, view);

@@ -407,14 +407,18 @@ int array_view_open(State *state, PyObject *array, const char *what, PyObject *s
     return -1;
 }
 
+/* What lets go may run Python, which knows nothing of an exception that is set. */
 void array_view_close(ArrayView *view)
 {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
     if (view->has_buffer)
         PyBuffer_Release(&view->buffer);
     if (view->release)
         view->release(view->managed);
     Py_XDECREF(view->owner);
     *view = (ArrayView){.n_dims = 0};
+    PyErr_Restore(type, value, trace);
 }
 
 bool array_view_contiguous(const ArrayView *view)

@@ -15,6 +15,7 @@ for name in $targets; do
     # shellcheck disable=SC2016 # as the loader has it
     patchelf --set-rpath '$ORIGIN/lib' "$OUT/$name"
     zip -qj "$OUT/${name}_seed_corpus.zip" testdata/*.png testdata/*.tif tests/fuzz/seeds/*
-    dictionary=tests/fuzz/${name#fuzz_}.dict
+    dictionary=${name#fuzz_}
+    dictionary=tests/fuzz/${dictionary%_transform}.dict
     [ ! -e "$dictionary" ] || cp "$dictionary" "$OUT/$name.dict"
 done
