@@ -153,7 +153,7 @@ class Server:
                       files, hidden, words[0], words[1], words[2], words[3:3 + CALLS], words[-2], words[-1])
 
 
-# What libraries do when memory runs out, and what is done about it: docs/contributing/testing.md.
+# What libraries do when memory runs out, and what is done about it: docs/testing.md.
 CRASHES = ("tar", "apply")  # libarchive, json-c
 LOSES = (b"Registering anonymous field", b"no JSON text", b"nodata.tif: out of memory for a directory", b"libarchive: ", b"imgstat: out of memory")
 
