@@ -28,14 +28,14 @@ extern "C" {
  * for people that names the file and the cause. The library never prints, exits, installs
  * signal handlers or keeps mutable globals. Distinct objects may be used by distinct threads.
  *
- * Pointers are not NULL but for `err` and where a comment allows it: a function that can fail
- * answers NULL with IMGSTAT_ERR_ARG, the others need their arguments. What a function makes goes to
- * *out, which is NULL (an empty image) after a failure, and is the caller's, who ends it by the
- * destroy, close or release of its type. Texts that are returned are never the caller's.
+ * Pointers other than `err` must not be NULL unless a comment allows it: a function that can fail
+ * then returns IMGSTAT_ERR_ARG, the others need their arguments. A function stores what it makes in
+ * *out, which is NULL (an empty image) after a failure. The caller owns it, and ends it by destroy,
+ * close or release of its type. Returned strings belong to the library; do not free them.
  *
- * The environment is read in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when a device is
- * opened, IMGSTAT_DECODE and IMGSTAT_CODECS when a file is opened, and TMPDIR when a pipe is copied
- * or an output cannot be renamed onto. Programs that change it do so before they use the library.
+ * The library reads the environment in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when it
+ * opens a device, IMGSTAT_DECODE and IMGSTAT_CODECS when it opens a file, and TMPDIR when it reads
+ * or writes what is no regular file. Change the environment before you use the library.
  */
 
 typedef enum ImgstatResult {
@@ -63,25 +63,25 @@ typedef struct ImgstatError {
 IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
 
 /* Receives each warning of a decoder once: one sentence that starts with the file's name. While a
- * file is measured the call may come from another thread; never two at once for one file. */
+ * file is measured, any thread may make the call, but one call at a time for a file. */
 typedef void (*ImgstatWarn)(void *context, const char *sentence);
 
 IMGSTAT_API const char *imgstat_version(void);   /* "1.2.3" */
 IMGSTAT_API const char *imgstat_libraries(void); /* "libpng 1.6.39, libtiff 4.5.0, ..." */
-/* "cpu", or "cpu, cuda" if the module of the CUDA device is found where imgstat_device_open looks
- * for it. Nothing is opened. */
+/* Returns "cpu", or "cpu, cuda" if the CUDA module is found where imgstat_device_open looks for it.
+ * Opens nothing. */
 IMGSTAT_API const char *imgstat_devices_built(void);
 
 /* ---- For programs of their own ------------------------------------------------------------ */
 
-/* Makes printable text of bytes that may be anything, such as the name of a file: each maximal
- * invalid piece of UTF-8 becomes U+FFFD; with `mask`, control characters become '?', as in
+/* Turns any bytes, such as the name of a file, into printable text: each maximal invalid piece of
+ * UTF-8 becomes U+FFFD; with `mask`, control characters become '?', as in
  * messages. Writes at most `capacity` bytes with their NUL (none where capacity is 0) and returns
  * the length of the whole text. */
 IMGSTAT_API size_t imgstat_text_utf8(const char *bytes, bool mask, char *out, size_t capacity);
-/* Sets what malloc keeps of freed memory, for the whole program: so much that the records and
- * tables of one image serve the next. memory: bytes that the program may take; a small part of
- * them may stay unused; 0: no bound. Call it before threads start. */
+/* Makes malloc keep freed memory, for the whole program, so that the records and tables of one
+ * image serve the next. memory: bytes that the program may take; a small part of them may stay
+ * unused; 0: no bound. Call it before threads start. */
 IMGSTAT_API void imgstat_heap_keep(uint64_t memory);
 
 /* ---- Samples ---------------------------------------------------------------------------- */
@@ -127,9 +127,9 @@ typedef struct ImgstatDeviceInfo {
 
 /* Opens "cpu", "cuda" or "cuda:N". A device that was named never falls back to another one;
  * an unknown name is an error that lists the valid ones. threads: CPU threads to use, 0 for as
- * many as the process may run on. The device outlives every image and record made on it. Calls
- * leave a thread the CUDA device that was current in it; memory that is freed stays in the GPU's
- * default pool.
+ * many as the process may run on. The device must outlive every image and record made on it. Calls
+ * do not change the current CUDA device of a thread. Freed memory stays in the default pool of the
+ * GPU.
  *
  * "cuda" opens a module, libimgstat-cuda.so: the file that the environment variable
  * IMGSTAT_CUDA_MODULE names, or else the first that exists of those in the folder of the library or
@@ -142,6 +142,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *nam
 IMGSTAT_API void imgstat_device_close(ImgstatDevice *device); /* accepts NULL */
 /* Fills in the name, description and memory of a device, as imgstat_device_list does. */
 IMGSTAT_API void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out);
+/* `cancelled` is called often while the device works and files are read for it, from any thread.
+ * True: the call of the library ends with IMGSTAT_ERR_CANCELLED; of an output in memory a part may
+ * be written. A GPU ends what it has begun. NULL, as at first: nothing ends early. Not during a
+ * call. */
+IMGSTAT_API void imgstat_device_cancel(ImgstatDevice *device, bool (*cancelled)(void *context),
+                                       void *context);
 /* Lists up to capacity devices that could be opened here; returns how many there are. out may be
  * NULL where only their number is asked for. */
 IMGSTAT_API size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity);
@@ -161,9 +167,9 @@ typedef struct ImgstatDevPtr {
 } ImgstatDevPtr;
 
 /* Pixels of an image, or of a band of its rows: interleaved, host byte order. Made by
- * imgstat_image_create or imgstat_image_wrap, which check the geometry once; read-only after, but
- * for mask and mask_pitch, which the program sets where it has a mask (width bytes or more between
- * its rows). */
+ * imgstat_image_create or imgstat_image_wrap, which check the geometry once. Do not change it after
+ * that, except mask and mask_pitch, which a program with a mask sets (width bytes or more between
+ * rows). */
 typedef struct ImagePro {
     ImgstatMemory memory;
     int32_t device_id; /* CUDA device index (DLDevice.device_id); 0 for host memory */
@@ -191,7 +197,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_create(uint32_t width
                                                                   uint8_t bits, ImagePro *out,
                                                                   ImgstatError *err);
 
-/* Describes memory that someone else owns; nothing is copied. For CUDA memory `pixels` is the
+/* Describes memory of the caller; nothing is copied. For CUDA memory `pixels` is the
  * device address (the CUDA array interface's data[0], DLPack's data + byte_offset). release may
  * be NULL. pitch 0 means rows without gaps. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_wrap(
@@ -222,11 +228,11 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool salvage; /* damaged files: what cannot be decoded is masked, and nodata or 0, with a
-                     warning; rows that the decoder completes count as it does */
+    bool salvage; /* damaged files: samples that cannot be decoded are masked, and nodata or 0, with
+                     a warning; rows that the decoder completes count as completed */
     bool indices; /* palette images: raw indices instead of colours */
-    /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
-     * not measured, and pass through transforms. */
+    /* Which pixels count. All zero: those where the page's own mask is not 0. Other pixels are
+     * masked: they are not measured, and pass through transforms. */
     bool ignore_masks;     /* the pages' own masks do not count */
     bool alpha_masks;      /* pixels whose alpha is 0 are masked */
     const char *mask;      /* NULL, or a file: pixels are masked where its first channel is 0. It is
@@ -234,7 +240,7 @@ typedef struct ImgstatOpen {
     const char *mask_page; /* name of a page of that file, which outlives the open file as well;
                             * NULL: its first image */
     bool has_nodata;       /* nodata is given, in place of what files say */
-    ImgstatValue nodata;   /* of any type; samples that cannot hold it are none of them nodata */
+    ImgstatValue nodata;   /* of any type; a sample type that cannot hold it has no nodata */
     /* NULL, or the codecs that are allowed: "png,tiff:none,lzw,deflate", "-jbig,-old-jpeg"
      * (docs/formats.md). The text outlives the open file. The environment variable IMGSTAT_CODECS
      * and the build may allow fewer. */
@@ -253,7 +259,7 @@ typedef enum ImgstatRole {
 
 IMGSTAT_API const char *imgstat_role_name(ImgstatRole role); /* "image", "level" ... */
 
-/* In the place of a page: there is none. */
+/* Stands for "no page". */
 #define IMGSTAT_NO_PAGE UINT32_MAX
 
 typedef struct ImgstatPage {
@@ -295,10 +301,10 @@ typedef enum ImgstatGrouping {
 
 typedef struct ImgstatFile ImgstatFile;
 
-/* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
+/* Returns the format of the ending of a name, "png" or "tiff"; NULL for other endings. */
 IMGSTAT_API const char *imgstat_format_of_name(const char *path);
-/* The format that the first bytes of a regular file show, "png" or "tiff"; NULL for other files and
- * for those that cannot be read. */
+/* Returns the format by the first bytes of a regular file, "png" or "tiff"; NULL for other files
+ * and for those that cannot be read. */
 IMGSTAT_API const char *imgstat_format_of_file(const char *path);
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
@@ -313,16 +319,16 @@ typedef struct ImgstatInput {
      * more than once at a time, and be opened again. */
     ImgstatResult (*open)(void *context, ImgstatError *err);
     /* Reads up to `bytes` bytes from `offset` on, within the input, and sets *got to their number.
-     * The library asks for missing ones again; 0 means that the input ends there, earlier than it
-     * was said to. Any thread, and several at once, each with its own `to`. */
+     * The library asks for missing bytes again; 0 means that the input ends there, earlier than
+     * declared. Called on any thread, on several at once, each with its own `to`. */
     ImgstatResult (*read_at)(void *context, uint64_t offset, void *to, size_t bytes, size_t *got,
                              ImgstatError *err);
     /* NULL, or called once for each time that the input was opened, after its last read. */
     void (*close)(void *context);
     void *context;
 } ImgstatInput;
-/* In these functions err is all zero and never NULL. With an error they may write a sentence to
- * err->message, which the library gives the name of the input. */
+/* In these functions err is all zero and never NULL. On failure they may write a sentence to
+ * err->message; the library puts the name of the input before it. */
 
 /* imgstat_file_open of an input. name: begins messages. The struct is copied; what `context` points
  * to outlives the open file. */
@@ -348,12 +354,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_find(const ImgstatFile
                                                                ImgstatError *err);
 /* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. A page of
  * a TIFF that cannot be decoded is an IMGSTAT_ERR_UNSUPPORTED. If its directory is sound, *out and
- * imgstat_file_layout then have what that says: 0 for a size, bits or channels that it does not
- * give; sample, alpha and nodata mean nothing, and kinds of metadata are not listed. */
+ * imgstat_file_layout then describe it by that: a size, bits or channels that it lacks are 0;
+ * sample, alpha and nodata mean nothing, and kinds of metadata are not listed. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
                                                                ImgstatPage *out, ImgstatError *err);
-/* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last, until another is;
- * "" where there is none. */
+/* Returns the name of a channel of the selected page, "red", "alpha", "extra1" ..., valid until
+ * another page is selected; "" if there is no such channel. */
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
 /* How a page lies in its file. The texts are constants. */
 typedef struct ImgstatLayout {
@@ -371,8 +377,8 @@ typedef struct ImgstatLayout {
     uint32_t n_metadata;
 } ImgstatLayout;
 
-/* Returns how many rows ImgstatOpen.salvage has found damaged so far, of all pages: with samples
- * that are lost, or that the decoder made up. */
+/* Returns how many damaged rows ImgstatOpen.salvage has found so far, in all pages: rows with
+ * samples that are lost, or that the decoder made up. */
 IMGSTAT_API uint64_t imgstat_file_lost_rows(const ImgstatFile *file);
 
 /* Describes how the selected page lies in the file, or one that imgstat_file_page cannot decode. */
@@ -396,8 +402,8 @@ typedef struct ImgstatRegion {
     uint32_t x, y, width, height;
 } ImgstatRegion;
 
-/* What to find beyond counts, extrema, sums and moments. All zero, or NULL in its place: only
- * those, and of samples of at most 16 bits median and mode. */
+/* What to find besides counts, extrema, sums and moments. All zero, or NULL: nothing else, but the
+ * median and mode of samples of at most 16 bits. */
 typedef struct ImgstatMeasure {
     const double *percentiles; /* 0..100 each, taken to nine decimals; n_percentiles of them */
     size_t n_percentiles;
@@ -425,10 +431,6 @@ typedef struct ImgstatMeasure {
     /* Pixels that are clipped in all colours (imgstat_record_clipped), counted in the first read as
      * the hash is made; of integers of at most 16 bits. */
     bool clipped;
-    /* NULL, or called often while the pixels of a file are read, from any thread. True: measuring
-     * ends with IMGSTAT_ERR_CANCELLED. */
-    bool (*cancelled)(void *context);
-    void *context; /* argument of `cancelled` */
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -458,9 +460,9 @@ typedef struct ImgstatHistogram {
 
 typedef struct ImgstatRecord ImgstatRecord;
 
-/* Measures a page, counted from 0, band by band. The page that was selected stays so, and the row
- * that was next for imgstat_file_read stays next; where none was selected, this one is. how: NULL
- * for no more than the record holds anyway. */
+/* Measures a page, counted from 0, band by band. The selected page stays selected, and the next row
+ * for imgstat_file_read stays the next; if no page is selected, this one becomes it. how: NULL
+ * means all zero. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
                                                                   ImgstatFile *file, uint32_t page,
                                                                   const ImgstatMeasure *how,
@@ -474,7 +476,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice 
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
                       const ImgstatMeasure *how, ImgstatRecord **out, ImgstatError *err);
-/* The same of an image in host memory or in the device's own, whose pixels nobody writes meanwhile.
+/* Measures an image in host memory or in the device's own. Do not write its pixels meanwhile.
  */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device,
                                                                    const ImagePro *image,
@@ -490,7 +492,7 @@ IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL 
 /* Channels are those of the image, from 0. One that is not there has a count of 0, no histogram,
  * and nothing that is defined. */
 IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
-/* All that is one number. Of a record that has not been computed: the counts and the extrema. */
+/* Receives all single numbers. Before a record is computed: the counts and the extrema. */
 IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel,
                                       ImgstatStats *out);
 /* Percentile k of the list asked for; not a number where count is 0. */
@@ -505,10 +507,10 @@ IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t chan
 /* False where no histogram was asked for. */
 IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel,
                                           ImgstatHistogram *out);
-/* Where bin k begins, or with k = bins the last one ends: lo + k (hi - lo) / bins, of bins finer
- * than two steps of double the next double at or above it; of bins that each are one value, that
- * value. An F64; but of integers beyond 2^53, between their extrema, one of these. False where no
- * histogram was asked for, or k > bins. */
+/* Receives where bin k begins, or with k = bins where the last one ends: lo + k (hi - lo) / bins;
+ * for bins finer than two steps of double the next double at or above it; for bins of one value
+ * that value. It is an F64, but for integers beyond 2^53, between their extrema, an integer.
+ * Returns false if no histogram was asked for, or k > bins. */
 IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t channel, uint32_t k,
                                      ImgstatValue *out);
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
@@ -522,10 +524,10 @@ IMGSTAT_API bool imgstat_record_hash(const ImgstatRecord *record, uint8_t hash[1
  * wider types and of merged records. */
 IMGSTAT_API bool imgstat_record_clipped(const ImgstatRecord *record, uint64_t *pixels,
                                         uint64_t *low, uint64_t *high);
-/* Returns a small copy of what was measured, of the first of several pages: interleaved channels in
+/* Returns a small copy of what was measured (of several pages: the first): interleaved channels in
  * rows without gaps, in the values of the samples. Each is the mean of the valid ones of 3 by 3
- * samples, evenly spaced over the part that it stands for; not a number where none is valid. NULL
- * where it was not asked for, and of merged records. It is the record's. */
+ * samples, evenly spaced over the part that it stands for; NaN if none is valid. The record owns
+ * it. NULL if it was not asked for, and for merged records. */
 IMGSTAT_API const float *imgstat_record_preview(const ImgstatRecord *record, uint32_t *width,
                                                 uint32_t *height);
 
@@ -766,8 +768,8 @@ typedef struct ImgstatMethod {
 typedef struct ImgstatTransfer ImgstatTransfer;
 
 /* In this section images are in host memory or in the device's own. A call returns when its work is
- * done; nothing else may use the pixels meanwhile. Three channels, with or without alpha behind
- * them, are taken for RGB: for other colours (Lab, say) choose IMGSTAT_EACH or IMGSTAT_JOINT. */
+ * done; nothing else may use the pixels meanwhile. Three channels, with or without alpha after
+ * them, count as RGB: for other colours (Lab, say) choose IMGSTAT_EACH or IMGSTAT_JOINT. */
 
 /* Measures an image and creates its transfer. reference: the image that IMGSTAT_MATCH matches, else
  * NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
@@ -775,8 +777,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
     ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
     const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
 
-/* Creates the transfer that imgstat_transfer_create makes of all images of a record, from what that
- * holds: of samples of at most 16 bits any, of wider ones a stretch, IMGSTAT_MEANSTD and
+/* Creates the transfer that imgstat_transfer_create makes of all images of a record, from the
+ * record: any method for samples of at most 16 bits; for wider ones a stretch, IMGSTAT_MEANSTD and
  * IMGSTAT_GAMMA. reference: the record that IMGSTAT_MATCH matches, else NULL. IMGSTAT_LUMA, and
  * what needs the pixels, are IMGSTAT_ERR_ARG. The record need not be computed. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_record(
@@ -792,8 +794,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_dataset(
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
-/* A transfer may be a set, of a transfer for each channel of a channel axis and for each depth:
- * ImgstatBatch makes such, and all calls take them. Images in memory lie at no channel. */
+/* A transfer may be a set, with a transfer for each channel of a channel axis and for each depth.
+ * ImgstatBatch makes sets, and all calls take them. Images in memory have no channel axis. */
 
 /* Returns the output type, of a set that of its first transfer. bits: NULL, or receives its
  * significant bits. */
@@ -890,8 +892,8 @@ typedef struct ImgstatWrite {
     void *warn_context;
 } ImgstatWrite;
 
-/* An output that is no file. It takes bytes only when the image is complete, in their order: until
- * then they are in a temporary file without a name. */
+/* An output that is no file. It receives the bytes in order, once the image is complete; until then
+ * they are in a temporary file without a name. */
 typedef struct ImgstatOutput {
     /* Takes the next n bytes. err: as in ImgstatInput. */
     ImgstatResult (*write)(void *context, const void *bytes, size_t n, ImgstatError *err);
@@ -941,7 +943,7 @@ typedef struct ImgstatJob {
     bool only_mapped; /* with IMGSTAT_BY_ALL: not measured; it gets the transfer of the others */
 } ImgstatJob;
 
-/* Jobs, one after another: as many as there may be, none of them in a list. */
+/* Any number of jobs, one after another, without a list of them. */
 typedef struct ImgstatJobStream {
     /* Fills in the next job, which is all zero. False: there is none. Its texts stay until the next
      * call, its `source` until the job is reported. Any thread, one call at a time. */
@@ -984,8 +986,8 @@ typedef struct ImgstatDone {
     double seconds;     /* duration of the job */
 } ImgstatDone;
 
-/* Processes that measure the files of one call together, each a part of them, on the same files.
- * All make the call, and each has its result. The functions are called on the calling thread. */
+/* Processes that measure the same files in one call, each a part of them. All make the call, and
+ * each gets its result. The functions are called on the calling thread. */
 typedef struct ImgstatPeers {
     uint32_t rank, n; /* this process, counted from 0, of n */
     /* Sends bytes to process `to`, which receives them in the order of sending, in memory that
@@ -1114,6 +1116,9 @@ typedef struct ImgstatMeasureBatch {
     /* NULL, or called on the calling thread during each read of imgstat_dataset_compute. files: the
      * number of those read so far. False: it ends with IMGSTAT_ERR_CANCELLED. */
     bool (*reading)(void *context, size_t files);
+    /* NULL, or called often, from any thread. True: no further job begins, and the result is
+     * IMGSTAT_ERR_CANCELLED, as is that of jobs at work; a data set has nothing of these. */
+    bool (*cancelled)(void *context);
     void *context; /* argument of the functions above */
     /* NULL, or the processes that share the reads of imgstat_dataset_compute: each has the whole
      * data set, and a part of its files as jobs. */

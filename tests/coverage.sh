@@ -9,7 +9,7 @@ cmake --preset coverage >/dev/null
 cmake --build --preset coverage --parallel
 find build/coverage -name '*.gcda' -delete
 status=0
-IMGSTAT_TEST_SMALL=1 ctest --preset coverage --parallel "$(nproc)" "$@" || status=1
+ctest --preset coverage --parallel "$(nproc)" "$@" || status=1
 gcovr --root . --object-directory build/coverage --filter 'src/' --filter 'tools/imgstat/' --filter 'tools/python/' --print-summary \
     --exclude-unreachable-branches --txt build/coverage/coverage.txt --html-details build/coverage/coverage.html \
     build/coverage

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
-# and runs every test of both; then a part of it with ThreadSanitizer. Exit status 0 if all passed.
-# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  IMGSTAT_DECODE=plain|threads (decoders: docs/formats.md;
-# then without the tests that look at which decoder does what)  CUDAARCHS (GPU architectures to compile for; default:
-# those of the GPUs here; without one PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older
-# than 9.0 and what is not)
+# and runs every test in one of them or in both (docs/testing.md); then a part of it with ThreadSanitizer. Exit status 0 if
+# all passed.
+# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  IMGSTAT_DECODE=plain|threads (decoders: docs/testing.md;
+# then without the tests that look at which decoder does what)  IMGSTAT_TEST_FULL=ON|OFF (ON: the optimized build runs every
+# test and all cases; before a release)  CUDAARCHS (GPU architectures to compile for; default: those of the GPUs here;
+# without one PTX of 8.0 and machine code of 9.0, since kernels tell apart only what is older than 9.0 and what is not)
 set -eu
 cd "$(dirname "$0")/.."
 # shellcheck source=tools/setup.sh
@@ -53,15 +54,18 @@ else
     echo "Left out: the Python package (it needs Python 3.11 and python3-dev)"
 fi
 
-# run_preset NAME CUDA: configures, builds, tests; keeps the closing lines of ctest for the end.
+full=${IMGSTAT_TEST_FULL:-OFF}
+# run_preset NAME CUDA LABEL: configures, builds, tests what has not the label; keeps the closing lines of ctest for the end.
 run_preset() {
     echo "== $1: build"
     # shellcheck disable=SC2086 # two words
-    cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DIMGSTAT_CUDA="$2" $python &&
+    cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_TEST_FULL="$full" -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" \
+        -DIMGSTAT_CUDA="$2" $python &&
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"
     tested=0
-    { ctest --preset "$1" ${IMGSTAT_DECODE:+-LE decoder} --parallel $((jobs + 1)) || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
+    { ctest --preset "$1" -LE "^($3${IMGSTAT_DECODE:+|decoder})\$" --parallel $((jobs + 1)) || echo failed >"$closing.failed"; } 2>&1 |
+        tee "$closing.log"
     [ ! -e "$closing.failed" ] || tested=1
     rm -f "$closing.failed"
     { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"
@@ -71,9 +75,10 @@ run_preset() {
 }
 
 for preset in release asan; do
-    cuda=OFF
-    [ "$preset" = asan ] || cuda=${IMGSTAT_CUDA:-AUTO}
-    if ! run_preset "$preset" "$cuda"; then
+    set -- OFF none
+    [ "$preset" = asan ] || set -- "${IMGSTAT_CUDA:-AUTO}" sanitized
+    [ "$full" = OFF ] || set -- "$1" none
+    if ! run_preset "$preset" "$@"; then
         status=1
         echo "== $preset: FAILED" >>"$closing"
     fi
@@ -91,7 +96,7 @@ fi
 if [ "$python" = '-DIMGSTAT_PYTHON=OFF' ] || ! /usr/bin/python3 -m venv build/venv 2>/dev/null ||
     ! build/venv/bin/pip download --quiet --no-deps --dest build/venv abi3audit >/dev/null 2>&1; then
     echo '== wheel: skipped (it needs Python 3.11, python3-venv and PyPI)' >>"$closing"
-elif IMGSTAT_CUDA=OFF PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
+elif IMGSTAT_CUDA=OFF IMGSTAT_QUICK=1 PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
     echo '== wheel: built, installed and tested' >>"$closing"
 else
     status=1

@@ -14,7 +14,7 @@
 #include "codec/warnings.h"
 
 /* Which paths through a decoder are allowed. Tests set IMGSTAT_DECODE to "plain" or "threads":
- * docs/formats.md. */
+ * docs/testing.md. */
 typedef enum DecodeMode {
     DECODE_AUTO,
     DECODE_PLAIN,  /* libpng and libtiff alone, on one thread: the reference for all others */

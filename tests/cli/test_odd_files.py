@@ -293,7 +293,7 @@ def test_faults_of_several_planes(program, folder):
                           for message in told), f"a fault that is not named: {told}")
                 check(not (told[0] or "").endswith((":", " ")), f"a sentence ends with a word: {told[0]!r}")
                 failed += told[0] is not None
-    check(failed > (20 if is_run(1, 2) else 5), f"{failed} files are damaged")
+    check(failed > 5, f"{failed} files are damaged")
 
 
 def test_classes_of_library_messages(program, folder):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs tests of the Python package with pytest. usage: run.py TEST FOLDER_OF_PACKAGE
+"""Runs tests of the Python package with pytest. usage: run.py TEST FOLDER_OF_PACKAGE [OPTION_OF_PYTEST...]
 
 Exit status 77 (skipped) where no Python that can load the extension has pytest, or where every test was skipped.
 Other packages that a test compares with may be absent: what needs them is skipped.
@@ -38,7 +38,7 @@ def main():
         environment["PYTHONMALLOC"] = "malloc"
     with tempfile.TemporaryDirectory() as folder:
         environment["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-        command = [python(), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(test)]
+        command = [python(), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(test), *sys.argv[3:]]
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     sys.stdout.write(done.stdout)
     last = done.stdout.strip().splitlines()[-1] if done.stdout else ""

@@ -7,19 +7,18 @@
 
 /* One of the two. */
 typedef struct Compared {
-    char *name;        /* with the page; owned */
-    ImgstatFile *file; /* a page is selected; NULL: a record */
+    char *name;        /* name with the page; owned */
+    ImgstatFile *file; /* file with a selected page; NULL: a record */
     ImgstatPage page;
     ImgstatRecord *record;
-    ImgstatKind kind; /* of the record */
+    ImgstatKind kind; /* kind of the record */
 } Compared;
 
-/* Percentile k of a record, as imgstat_record_percentile; of a record of a wider type, which has
- * bounds only, the middle of these. */
+/* Returns percentile k of a record, as imgstat_record_percentile does; the middle of the bounds for
+ * records of wider types. */
 double compare_percentile(const ImgstatRecord *record, uint16_t channel, size_t k);
 
-/* How far the distributions of a channel are from each other; not a number for unlike types, and
- * without samples. */
+/* Distance between the distributions of a channel; NaN for different types, and without samples. */
 typedef struct Apart {
     double distance; /* 1-Wasserstein, in values of samples */
     double share;    /* largest difference of the cumulative distributions, 0 to 1 */
@@ -32,10 +31,11 @@ Apart compare_distributions(const Compared *a, const Compared *b, uint16_t chann
 
 /* What differs between the samples of two pages of one size. */
 typedef struct SampleDifference {
-    uint64_t samples, different; /* equal bits, and zeros of both signs, do not differ */
-    double largest, mean, rms;   /* of the absolute differences; over pairs of finite samples */
-    uint64_t finite;             /* pairs */
-    uint32_t x, y;               /* of the first of the largest */
+    uint64_t samples, different; /* samples compared; those that differ (equal bits, and zeros of
+                                    both signs, do not) */
+    double largest, mean, rms;   /* absolute differences, over pairs of finite samples */
+    uint64_t finite;             /* pairs of finite samples */
+    uint32_t x, y;               /* place of the first largest difference */
     uint16_t channel;
 } SampleDifference;
 

@@ -6,12 +6,12 @@
 #include "compare.h"
 #include "plot_canvas.h"
 
-/* Both, of one sample type. */
+/* Two images or records of one sample type. */
 typedef struct ComparePlot {
     const Compared *a, *b;
 } ComparePlot;
 
-/* A panel for each channel that both have; it refers to `both`. */
+/* Returns a plot with a panel for each channel that both have. It refers to `both`. */
 Plot compare_plot_of(const ComparePlot *both);
 
 #endif

@@ -9,17 +9,17 @@
 
 /* How a command prints a data set. */
 typedef struct DatasetPrint {
-    const ImgstatMeasure *how; /* what is computed */
+    const ImgstatMeasure *how; /* what to compute */
     void *context;
-    /* Prints a record, one after another. False: it failed, after a sentence on standard error. */
+    /* Prints one record. Returns false on failure, after a sentence on standard error. */
     bool (*print)(void *context, const Report *report);
 } DatasetPrint;
 
-/* Whether the file of --save-record may be written, as far as that shows before all the work. False
- * after a sentence. */
+/* Checks before all the work, as far as possible, that the file of --save-record may be written.
+ * Returns false after a sentence. */
 bool dataset_check_saving(const Options *options);
 
-/* Measures the inputs of a part, and prints and saves what was merged. */
+/* Measures the inputs of a part, and prints and saves the merged records. */
 void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print);
 
 /* Merges the records that the command line names, and prints or saves them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* failed_input.h: an input that cannot be read, as the source of a job: the job fails with its
- * error, so that summaries and records count it as they count any other. */
+/* failed_input.h: an input that cannot be read, as the source of a job. The job fails with its
+ * error, so summaries and records count it like any other. */
 #ifndef IMGSTAT_TOOLS_FAILED_INPUT_H
 #define IMGSTAT_TOOLS_FAILED_INPUT_H
 
@@ -11,7 +11,7 @@ typedef struct FailedInput {
     char *cause; /* a sentence without the file's name; owned */
 } FailedInput;
 
-/* The source of a job. failed must live until the job is done. */
+/* Returns the source of a job. `failed` must live until the job is done. */
 ImgstatInput failed_input_source(FailedInput *failed);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In the order of CSV. */
+/* Fields, in the order of CSV. */
 typedef enum Field {
     FIELD_FILE,
     FIELD_PAGE,
@@ -45,21 +45,21 @@ typedef enum Field {
     FIELD_ENTROPY,
     FIELD_SKEWNESS,
     FIELD_KURTOSIS,
-    FIELD_PERCENTILES, /* all that are asked for */
+    FIELD_PERCENTILES, /* all requested percentiles */
     N_FIELDS
 } Field;
 
-/* What is known of a field. */
+/* Properties of a field. */
 typedef struct FieldInfo {
     const char *name; /* in tables, CSV and --fields */
     const char *keys; /* in JSON, separated by blanks */
-    bool of_channel;  /* else of the image */
-    bool is_text;     /* stands left in a table */
+    bool of_channel;  /* of a channel; else of the image */
+    bool is_text;     /* aligned left in a table */
 } FieldInfo;
 
 extern const FieldInfo field_table[N_FIELDS];
 
-/* No field twice. */
+/* A list without repeated fields. */
 typedef struct FieldList {
     Field items[N_FIELDS];
     size_t n;
@@ -67,7 +67,7 @@ typedef struct FieldList {
 
 void fields_add(FieldList *list, Field field);
 bool fields_have(const FieldList *list, Field field);
-/* Whether one is of a channel; else a row is about an image. */
+/* Whether a field is of a channel; otherwise a row is about an image. */
 bool fields_have_channels(const FieldList *list);
 
 #endif

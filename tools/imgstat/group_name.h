@@ -7,21 +7,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: no expression. */
+/* The expression of a group. All zero: none. */
 typedef struct GroupName {
-    const char *text; /* of the command line; NULL: none */
-    regex_t regex;    /* owned where there is one */
+    const char *text; /* text of the command line; NULL: no expression */
+    regex_t regex;    /* owned if there is a text */
 } GroupName;
 
-/* Reads "REGEX", POSIX extended; false after a usage error. It takes the place of an earlier one.
- * option: as the user knows it, "--by". */
+/* Reads "REGEX", a POSIX extended regular expression, in place of an earlier one. Returns false
+ * after a usage error. option: as the user knows it, "--by". */
 bool group_name_read(const char *command, const char *option, const char *text, GroupName *out);
 
-/* Returns the first parenthesised part of the match in a name, or all of the match, to be freed.
- * NULL: nothing matches. */
+/* Returns the first parenthesised part of the match in a name, or else the whole match; the caller
+ * frees it. NULL: no match. */
 char *group_name_of(const GroupName *groups, const char *name);
 
-/* Notes on standard error that so many of n names, among them `name`, do not match. */
+/* Notes on standard error how many of n names, among them `name`, do not match. */
 void group_name_report(const GroupName *groups, const char *command, size_t unmatched, size_t n,
                        const char *name);
 

@@ -7,13 +7,13 @@
 
 #include <stdio.h>
 
-/* Of the program as a whole: "imgstat --help". */
+/* Prints the help of the program: "imgstat --help". */
 void help_program(FILE *out);
-/* Of a command: its everyday options, or all of them. */
+/* Prints the help of a command: its everyday options, or all of them. */
 void help_command(FILE *out, Command command, bool all);
-/* The manual page of a command, in roff. */
+/* Prints the manual page of a command, in roff. */
 void help_manual(FILE *out, Command command, const char *date);
-/* A completion script for "bash", "zsh" or "fish"; false for another shell. */
+/* Prints a completion script for "bash", "zsh" or "fish". Returns false for another shell. */
 bool help_completion(FILE *out, const char *shell);
 
 #endif

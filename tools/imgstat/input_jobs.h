@@ -7,21 +7,23 @@
 
 typedef struct InputJobs InputJobs;
 
-/* first: the stream of the inputs, whose first window is read already. */
+/* Creates the jobs of a part of the inputs. first: the stream of the inputs, whose first window was
+ * read. */
 InputJobs *input_jobs_create(const Options *options, InputPart part, InputStream *first,
                              InputList *window);
 void input_jobs_destroy(InputJobs *jobs); /* accepts NULL */
 
-/* The next job, and the input that it is of, which the caller releases when the job is done. Its
- * group is the one that --by group names, valid until the next call. An input that leads to no file
- * is a job that fails for that reason. Not by several threads at once. */
+/* Gives the next job and its input, which the caller releases when the job is done. The group of
+ * the job is the one that --by group names, valid until the next call. An input that leads to no
+ * file is a job that fails for that reason. Only one thread may call this at a time. */
 bool input_jobs_next(InputJobs *jobs, ImgstatJob *out, Input *input);
-/* The first job is the next one again. False: standard input is among the names. */
+/* Makes the first job the next one again. Returns false if standard input is among the names. */
 bool input_jobs_restart(InputJobs *jobs);
 
-/* The number of jobs, where it is known. */
+/* Gives the number of jobs. Returns false if it is not known. */
 bool input_jobs_count(const InputJobs *jobs, size_t *n);
-/* How many names of the first pass do not match the expression of --by group, and one of them. */
+/* Returns how many names of the first pass do not match the expression of --by group, and gives one
+ * of them. */
 size_t input_jobs_unmatched(const InputJobs *jobs, const char **name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_line.h: values and lines of JSON. Where memory runs out, the program ends with a message. */
+/* json_line.h: values and lines of JSON. On allocation failure the program ends with a message. */
 #ifndef IMGSTAT_TOOLS_JSON_LINE_H
 #define IMGSTAT_TOOLS_JSON_LINE_H
 
@@ -17,18 +17,18 @@ void line_check(const void *object);
 /* Adds a value, which the object then owns. */
 void line_add(json_object *object, const char *key, json_object *value);
 
-/* bytes: a name, in any encoding. */
+/* Returns a string. bytes: a name, in any encoding. */
 json_object *line_string(const char *bytes);
 
-/* JSON text that is written as it stands. */
+/* Returns JSON text that is written as it stands. */
 json_object *line_raw(const char *text);
 
 json_object *line_count(uint64_t value);
 
-/* null where it is not finite. */
+/* Returns a number, or null if it is not finite. */
 json_object *line_real(double value);
 
-/* null where it is not defined. */
+/* Returns a value, or null if it is not defined. */
 json_object *line_value(ImgstatValue value, bool defined);
 
 json_object *line_boolean(bool value);

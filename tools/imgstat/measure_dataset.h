@@ -6,9 +6,10 @@
 #include "inputs.h"
 #include "shard_text.h"
 
-/* Measures the inputs of a part into a data set, and computes its statistics unless `how` is NULL.
- * Failures are reported in the order of the inputs, as measure_files does. False: nothing can be
- * measured, after a sentence on standard error. Fills in what became of the inputs. */
+/* Measures the inputs of a part into a data set, and computes its statistics unless `how` is
+ * NULL. Failures are reported in the order of the inputs, as measure_files does. Sets the counts
+ * of inputs in `run`. Returns false, after a sentence on standard error, if nothing can be
+ * measured. */
 bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
                      ImgstatDataset *into);
 

@@ -11,14 +11,14 @@ bool name_list_open(Options *options);
 
 /* A position in the list. All zero: its beginning. */
 typedef struct NameReader {
-    char *text; /* owned: what was read */
+    char *text; /* text read last; owned */
     size_t filled, used, capacity;
-    uint64_t at; /* in the file, where `text` ends */
+    uint64_t at; /* offset in the file of the end of `text` */
 } NameReader;
 
-/* Returns the next name, valid until the next call; NULL: none is left, or *cause is why the list
- * cannot be read. */
+/* Returns the next name, valid until the next call. NULL: none is left, or the list cannot be read
+ * and *cause says why. */
 const char *name_list_next(const Options *options, NameReader *reader, int *cause);
-void name_reader_release(NameReader *reader); /* the next name is the first */
+void name_reader_release(NameReader *reader); /* also makes the first name the next one */
 
 #endif

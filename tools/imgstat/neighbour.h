@@ -5,10 +5,10 @@
 
 #include "outputs.h"
 
-/* For --together --skip-existing. Compares the transfer with the one that was saved, if there is
- * one, and transforms the first input whose output exists again, to compare the pixels. False: they
- * differ, and a sentence on standard error says so. True as well if nothing is left to be written,
- * or there is nothing to compare with. */
+/* For --together --skip-existing: compares the transfer with the saved one, if there is one, and
+ * transforms the first input whose output exists again, to compare the pixels. Returns false, after
+ * a sentence on standard error, if they differ. Returns true if nothing is left to write, or there
+ * is nothing to compare with. */
 bool neighbour_agrees(const Options *options, const Outputs *outputs,
                       const ImgstatTransfer *transfer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* option_set.h: options whose value decides about more than one member of Options. Each returns
+/* option_set.h: options whose value sets more than one member of Options. Each function returns
  * false after a usage error. */
 #ifndef IMGSTAT_TOOLS_OPTION_SET_H
 #define IMGSTAT_TOOLS_OPTION_SET_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* option_table.h: every command and every option: parsing, help, manual and completion come from
- * these two tables. */
+/* option_table.h: every command and every option. Parsing, help, manual and completion use these
+ * two tables. */
 #ifndef IMGSTAT_TOOLS_OPTION_TABLE_H
 #define IMGSTAT_TOOLS_OPTION_TABLE_H
 
@@ -9,13 +9,13 @@
 typedef enum CommandInput {
     INPUT_NONE,
     INPUT_READ, /* files and directories */
-    INPUT_MAP   /* files and directories, whose images are written anew */
+    INPUT_MAP   /* files and directories whose images are written anew */
 } CommandInput;
 
 typedef struct CommandInfo {
     const char *name;     /* "stats" */
     const char *summary;  /* for the list of commands */
-    const char *operands; /* of its usage, behind the options */
+    const char *operands; /* operands in its usage, after the options */
     const char *purpose;  /* a sentence */
     CommandInput input;
     const char *examples[3];
@@ -38,7 +38,7 @@ typedef enum OptionGroup {
 
 extern const char *const group_names[N_GROUPS];
 
-/* What an option's value is, and so the type of Options that `target` is the place of. */
+/* Type of an option's value, and so of the member of Options at `target`. */
 typedef enum OptionType {
     OPTION_FLAG,   /* no value: bool, becomes true */
     OPTION_TEXT,   /* const char *: any text */
@@ -47,17 +47,17 @@ typedef enum OptionType {
     OPTION_COUNT,  /* uint32_t: a whole number from `least` to `most` */
     OPTION_SIZE,   /* uint64_t: a whole number from `least` on; K, M, G, T multiply it */
     OPTION_RANGE,  /* double[2]: LO,HI with LO below HI */
-    OPTION_CALL    /* what `set` makes of it; without a value where `argument` is NULL */
+    OPTION_CALL    /* parsed by `set`; without a value if `argument` is NULL */
 } OptionType;
 
 typedef struct Option {
     const char *name;     /* without the two dashes */
     char letter;          /* short form; 0: none */
     const char *argument; /* name of the value; NULL: no value */
-    const char *implied;  /* the value where the option is given without; NULL: it must be given */
+    const char *implied; /* value if the option is given without one; NULL: a value must be given */
     OptionType type;
-    size_t target;     /* of the value in Options */
-    size_t given;      /* of a bool in Options that becomes true; 0: none */
+    size_t target;     /* offset of the value in Options */
+    size_t given;      /* offset of a bool in Options that becomes true; 0: none */
     const char *words; /* values, separated by blanks; completion offers them; NULL: none */
     uint64_t least, most;
     bool (*set)(const char *command, const char *text, Options *options);
@@ -69,13 +69,13 @@ typedef struct Option {
     const char *more;      /* sentences that only the manual has; NULL: none */
 } Option;
 
-/* The option in place i, counted from 0; NULL: there are no more. */
+/* Returns option i, counted from 0; NULL beyond the last. */
 const Option *option_at(size_t i);
 
 /* All commands, and the program without one. */
 enum { COMMAND_ANY = (1 << N_COMMANDS) | ((1 << N_COMMANDS) - 1), COMMAND_MAIN = 1 << N_COMMANDS };
 
-/* The command of that name; N_COMMANDS: none. */
+/* Returns the command of that name, or N_COMMANDS. */
 Command command_named(const char *name);
 
 #endif

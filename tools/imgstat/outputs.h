@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs.h: where the transformed images go. */
+/* outputs.h: where transformed images are written. */
 #ifndef IMGSTAT_TOOLS_OUTPUTS_H
 #define IMGSTAT_TOOLS_OUTPUTS_H
 
 #include "inputs.h"
 
 typedef struct Outputs {
-    ImgstatJob *jobs; /* of the inputs that are files */
+    ImgstatJob *jobs; /* jobs of the inputs that are files */
     size_t n;
-    char **paths;  /* owned; what the jobs point to */
-    char **groups; /* the same, of the jobs; NULL: none */
+    char **paths;  /* owned; texts that the jobs point to */
+    char **groups; /* owned; groups of the jobs; NULL: none */
 } Outputs;
 
-/* Before inputs_collect: an output folder inside an input folder is not walked. */
+/* Excludes an output folder inside an input folder from the walk. Call it before inputs_collect. */
 void outputs_leave_out(Options *options);
-/* Plans all outputs; false after a sentence on standard error: two inputs would become one file, or
- * an input would be overwritten. Writes nothing. */
+/* Plans all outputs, and writes nothing. Returns false, after a sentence on standard error, if two
+ * inputs would become one file, or an input would be overwritten. */
 bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out);
-/* Makes the folders that are missing, a sentence for each that cannot be made; false if nothing can
- * be written for that. */
+/* Creates missing folders, with a sentence for each failure. Returns false if nothing can be
+ * written. */
 bool outputs_make_folders(const Options *options, const Outputs *outputs);
 void outputs_release(Outputs *outputs);
 

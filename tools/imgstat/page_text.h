@@ -9,13 +9,13 @@
 /* The files of tools/imgstat/report, with a NUL. */
 extern const char report_page_html[], report_page_css[], report_page_js[];
 
-/* Bytes that may be anything, as text of an element or of an attribute in quotes. */
+/* Writes any bytes as text of an element or of an attribute in quotes. */
 void page_put_text(FILE *out, const char *bytes);
-/* The same as a string of JSON without its quotes, in which no "<" stands. */
+/* Writes any bytes as a JSON string without its quotes and without "<". */
 void page_put_string(FILE *out, const char *bytes);
-/* For people: four digits; nothing if it is not finite. */
+/* Writes a number for people: four digits; nothing if it is not finite. */
 void page_put_number(FILE *out, double value);
-/* A number of JSON; null if it is not finite. */
+/* Writes a number of JSON; null if it is not finite. */
 void page_put_real(FILE *out, double value);
 void page_put_base64(FILE *out, const void *bytes, size_t n);
 

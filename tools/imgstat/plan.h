@@ -6,14 +6,15 @@
 #include "options.h"
 
 typedef struct PlanDevice {
-    const char *name; /* for imgstat_device_open; never "auto" */
-    bool chosen;      /* not named by the user: the CPU takes over where it fails */
+    const char *name; /* argument of imgstat_device_open; never "auto" */
+    bool chosen;      /* chosen by auto: the CPU takes over if it fails */
 } PlanDevice;
 
-/* The device named, or for "auto" the one expected to finish first. --verbose reports why. */
+/* Returns the named device or, for "auto", the one expected to finish first. --verbose reports
+ * why. */
 PlanDevice plan_device(const Options *options, const ImgstatJob *jobs, size_t n,
                        const ImgstatWork *work);
-/* With --verbose: why the CPU takes over. */
+/* Reports, with --verbose, why the CPU takes over. */
 void plan_report_fall_back(const Options *options, const char *why);
 
 #endif

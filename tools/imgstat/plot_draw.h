@@ -7,7 +7,7 @@
 #include "plot_curve.h"
 #include "report.h"
 
-/* Its plot, which refers to the report. */
+/* Returns the plot of a report, which it refers to. */
 Plot plot_of(const Report *report);
 
 /* ---- For other plots ---- */
@@ -24,15 +24,15 @@ typedef struct PlotFrame {
 enum { PLOT_POINTS = 512 };
 
 void plot_axes(PlotCanvas *canvas, const PlotFrame *frame, const char *title);
-/* A step per point. scale: of a count, on the left axis. */
+/* Draws a curve, a step per point. scale: of a count, on the left axis. */
 void plot_curve(PlotCanvas *canvas, const PlotFrame *frame, const Curve *curve, double scale,
                 const char *colour);
-/* points: values and shares of the samples up to them, from 0 to 1. */
+/* Draws a distribution. points: values and the shares of samples up to them, from 0 to 1. */
 void plot_distribution(PlotCanvas *canvas, const PlotFrame *frame, const PlotPoint *points,
                        size_t n, const char *colour);
-/* A line of the legend; x and y in units of the panel. */
+/* Draws a line of the legend; x and y in units of the panel. */
 void plot_key(PlotCanvas *canvas, double x, double y, const char *colour, const char *name);
-/* Where the panel's curves begin. */
+/* Left end of the panel's curves. */
 enum { PLOT_LEFT = 84 };
 
 #endif

@@ -13,9 +13,9 @@ typedef struct PlotFile {
     char *path, *temporary; /* owned */
 } PlotFile;
 
-/* Opens a temporary file beside path. False: the reason is on err. */
+/* Opens a temporary file beside path. Returns false after a reason on err. */
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err);
-/* Closes it and gives it its name; on failure nothing remains and the reason is on err. */
+/* Closes the file and gives it its name. On failure nothing remains, and the reason is on err. */
 bool plot_file_commit(PlotFile *file, bool force, FILE *err);
 /* Writes a plot to FILE.svg, FILE.png, or as SVG to standard output for "-", which is out. */
 bool plot_file_write(const char *path, bool force, const Plot *plot, FILE *out, FILE *err);

@@ -5,12 +5,13 @@
 
 #include "options.h"
 
-/* Loads and merges the records that the command line and --files0-from name: files, and
- * directories: their .rec files in order of their bytes. NULL after a sentence on standard error
- * and a raised status: a file cannot be read, records do not merge, or a shard is missing. */
+/* Loads and merges the records that the command line and --files0-from name: files, and the .rec
+ * files of directories in the order of their bytes. Returns NULL, after a sentence on standard
+ * error and with a raised status, if a file cannot be read, records do not merge, or a shard is
+ * missing. */
 ImgstatDataset *record_files_merge(const Options *options);
 
-/* Loads one file, of which no shard may be missing. */
+/* Loads one file that is complete: no shard is missing. */
 ImgstatDataset *record_file_load(const char *path);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "options.h"
 
-/* Lets sandbox_enter do its work: the process is that of the program, not one that runs a command
- * within another. Call it before options are parsed. */
+/* Allows sandbox_enter to work: the process belongs to the program, and does not run a command
+ * within another program. Call it before options are parsed. */
 void sandbox_allow(void);
 
-/* From here on this thread, and those that it starts, can read inputs, write into the folders of
- * outputs, run no program and use no network. Does what the kernel has of that; nothing with
- * --no-sandbox, in a job of several processes, and where a GPU may be used, whose driver needs more
- * than is known. Call it once, after the options are known, before threads start. */
+/* Restricts this thread, and threads that it starts, to reading inputs and writing into the folders
+ * of outputs, without programs and network, as far as the kernel can. Does nothing with
+ * --no-sandbox, in a job of several processes, or if a GPU may be used, since the needs of its
+ * driver are not known. Call it once, after parsing options and before threads start. */
 void sandbox_enter(const Options *options);
 
 #endif

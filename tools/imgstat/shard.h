@@ -25,51 +25,52 @@
 typedef struct ShardSet {
     const Options *options;
     uint32_t n;          /* shards */
-    uint64_t inputs;     /* in all, archives for one */
-    uint64_t weight;     /* of all */
+    uint64_t inputs;     /* number of inputs; an archive is one */
+    uint64_t weight;     /* weight of all inputs */
     uint8_t id[16];      /* digest of all names and sizes and of n, the same in every process */
-    InputStream *stream; /* stands behind the latest shard */
+    InputStream *stream; /* stream, after the latest shard */
 } ShardSet;
 
 typedef struct ShardWork {
-    const char *ending; /* of the file that is kept: "rec", "done" */
+    const char *ending; /* ending of the file that is kept: "rec", "done" */
     void *context;
-    /* Works through the inputs of a shard, counted from 1, and writes what is to be kept to a new
-     * file at `path`. Inputs that fail are part of it. False, after a sentence on standard error:
-     * the shard is not done, and nothing is kept. */
+    /* Works through the inputs of a shard, counted from 1, and writes what is kept to a new file at
+     * `path`. Inputs that fail are part of it. Returns false, after a sentence on standard error,
+     * if the shard is not done; then nothing is kept. */
     bool (*run)(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
                 const char *path);
-    /* Whether the file at `path` is complete and of this shard of this set. False: it is made
-     * again. */
+    /* Whether the file at `path` is complete and belongs to this shard of this set. False: it is
+     * made again. */
     bool (*check)(void *context, const ShardSet *set, uint32_t shard, const char *path);
 } ShardWork;
 
 typedef enum ShardOutcome {
-    SHARD_DONE,     /* now */
-    SHARD_WAS_DONE, /* nothing was read */
+    SHARD_DONE,     /* done now */
+    SHARD_WAS_DONE, /* done before; nothing was read */
     SHARD_FAILED    /* a sentence was printed */
 } ShardOutcome;
 
-/* The part of the inputs that --shard asks for, which reads all names and sizes; all inputs where
- * it is not given. */
+/* Returns the part of the inputs that --shard selects, after reading all names and sizes; all
+ * inputs without --shard. */
 InputPart shard_part(const Options *options);
 
-/* Reads all names and sizes, makes the folder of --state, and compares what it says of inputs and
- * options. NULL after a sentence on standard error and a raised status: the folder belongs to other
- * inputs, options or another number of shards, or cannot be written. */
+/* Reads all names and sizes, creates the folder of --state, and compares the inputs and options
+ * recorded there. Returns NULL, after a sentence on standard error and with a raised status, if the
+ * folder belongs to other inputs, options or another number of shards, or cannot be written. */
 ShardSet *shard_set_create(const Options *options);
 void shard_set_destroy(ShardSet *set); /* accepts NULL */
 
-/* Whether this process is to do a shard: that of --shard, else every one. */
+/* Whether this process does a shard: the one of --shard, or else every one. */
 bool shard_is_wanted(const Options *options, uint32_t shard);
-/* The inputs of a shard, valid until the next call; they are the set's. Shards in their order read
- * all names once. */
+/* Returns the inputs of a shard, owned by the set and valid until the next call. Taking shards in
+ * order reads all names once. */
 InputStream *shard_inputs(const ShardSet *set, uint32_t shard);
-/* "DIR/shard-0003-of-0016.rec"; freed by the caller. */
+/* Returns "DIR/shard-0003-of-0016.rec"; the caller frees it. */
 char *shard_path(const ShardSet *set, uint32_t shard, const char *ending);
 /* Whether the folder of --state has a shard. */
 bool shard_was_done(const ShardSet *set, uint32_t shard, const ShardWork *work);
-/* Does a shard, unless the folder of --state has it. Any process, any number of times. */
+/* Does a shard, unless the folder of --state has it. Any process may call it any number of
+ * times. */
 ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *work);
 
 #endif

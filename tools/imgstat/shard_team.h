@@ -8,24 +8,25 @@
 
 #include <stdio.h>
 
-/* Members call these on their main threads. What fails in one of them ends all. */
+/* Functions of a team. Members call them on their main threads. A failure in one of them ends all
+ * members. */
 typedef struct ShardTeam {
     uint32_t members;
-    bool leads; /* prints what the members made */
+    bool leads; /* prints the results of all members */
     void *context;
-    const ImgstatPeers *peers; /* messages among members: not between `begin` and `end` */
-    /* The leader: all members run the command. Each calls it once, before the others. */
+    const ImgstatPeers *peers; /* messages among members; not between `begin` and `end` */
+    /* Called by the leader, once, before the other functions: all members run the command. */
     void (*start)(void *context);
-    /* The leader deals out shards from here on. */
+    /* The leader deals out shards from now on. */
     void (*begin)(void *context, const ShardSet *set);
-    /* A shard to do; 0: none is left. */
+    /* Returns a shard to do; 0: none is left. */
     uint32_t (*next)(void *context);
-    /* Brings all bytes of a stream to the leader. */
+    /* Sends all bytes of a stream to the leader. */
     void (*deliver)(void *context, uint32_t shard, FILE *kept);
-    /* Of the leader: a stream at the first of the bytes that were brought for a shard, valid until
-     * the next call; NULL: they are not here yet. waits: until they are here. */
+    /* For the leader: returns a stream at the first byte that was delivered for a shard, valid
+     * until the next call; NULL: not delivered yet. waits: wait for it. */
     FILE *(*collect)(void *context, uint32_t shard, bool waits);
-    /* No shard is left to do or to collect. */
+    /* Ends dealing: no shard is left to do or to collect. */
     void (*end)(void *context);
     /* Ends all members after a sentence on standard error. */
     void (*fail)(void *context, int status);
@@ -33,20 +34,20 @@ typedef struct ShardTeam {
 
 extern const ShardTeam *shard_team; /* NULL: this process is alone */
 
-/* Shards that a team makes where --shards does not say how many. Results do not depend on it. */
+/* Returns the number of shards of a team without --shards. Results do not depend on it. */
 uint32_t shard_team_shards(void);
 
-/* All shards from 1 on, the heaviest first; freed by the caller. Reads all names and sizes. */
+/* Returns all shards, the heaviest first; the caller frees them. Reads all names and sizes. */
 uint32_t *shard_team_order(const ShardSet *set);
 
-/* All members call these, in the same order. */
+/* ---- All members call these, in the same order ---- */
 
 /* Returns the word of the leader. */
 bool shard_team_agree(bool word);
-/* Merges the data sets of all members, which are taken over. Returns it to the leader, NULL to the
- * others. */
+/* Merges the data sets of all members, and takes them over. Returns the result to the leader, NULL
+ * to the others. */
 ImgstatDataset *shard_team_reduce(ImgstatDataset *own);
-/* Gives every member the data set of the leader. dataset: NULL of the others. */
+/* Gives every member the leader's data set. dataset: NULL for the others. */
 ImgstatDataset *shard_team_share(ImgstatDataset *dataset);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "imgstat.h"
 
-/* A warning about sidecar files of an input that was written to another file, or over itself.
- * Begins with the name of the output; freed by the caller. NULL: there is nothing to say. */
+/* Returns a warning about sidecar files of an input that was written to another file, or over
+ * itself. It begins with the name of the output; the caller frees it. NULL: no warning. */
 char *sidecars_warning(const ImgstatJob *job);
 
 #endif

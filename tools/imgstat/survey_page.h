@@ -10,24 +10,29 @@ typedef struct ShownMeasure {
     Measure measure;
     const char *name; /* in the data of the script */
     const char *heading;
-    bool before; /* of what the image was made from, where that is known */
+    bool before; /* measure of the image that this one was made from, if known */
 } ShownMeasure;
 
 extern const ShownMeasure survey_shown[];
 extern const size_t survey_shown_n;
-/* Whether the page has a column; what an image has there. */
+/* Whether the page has a column. */
 bool survey_shows(const Survey *survey, const ShownMeasure *shown);
+
+/* Returns the value of an image in a column. */
 double survey_value(const SurveyImage *image, const ShownMeasure *shown);
 
-/* By kind, size and format; both were measured. */
+/* Compares by kind, size and format. Both images were measured. */
 int survey_compare_forms(const SurveyImage *a, const SurveyImage *b);
 
-/* "640 x 480" with a cross; "png, rgb, u8". */
+/* Writes "640 x 480" with a multiplication sign. */
 void survey_put_size(const SurveyImage *image, FILE *out);
+
+/* Writes "png, rgb, u8". */
 void survey_put_type(const SurveyImage *image, FILE *out);
-/* The record of a kind, as HTML. */
+
+/* Writes the record of a kind as HTML. */
 void survey_put_kind(const SurveyKind *kind, FILE *out);
-/* JSON for the script. */
+/* Writes the JSON for the script. */
 void survey_put_data(const Survey *survey, FILE *out);
 
 #endif

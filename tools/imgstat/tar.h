@@ -13,22 +13,22 @@ typedef struct TarMember TarMember;
 /* What an archive holds. */
 typedef struct TarItem {
     char *name;        /* owned by the caller; "" for the archive itself */
-    char *cause;       /* owned by the caller; NULL, or why it is no input */
-    TarMember *member; /* the caller's; NULL where there is a cause */
+    char *cause;       /* owned by the caller; NULL, or the reason why it is no input */
+    TarMember *member; /* owned by the caller; NULL if there is a cause */
 } TarItem;
 
-/* Length of the beginning of a path that leads to an archive: all of "a.tar", and "a.tar" of
- * "a.tar/b.png", where that is a file that ends in .tar and is no image. 0: there is none. */
+/* Returns the length of the part of a path that names an archive: all of "a.tar", and "a.tar" of
+ * "a.tar/b.png", if that file ends in .tar and is no image. 0: no archive. */
 size_t tar_length(const char *path);
 
-/* Opens an archive. only: NULL, or the member that is wanted; else those that the options choose.
- * NULL: *cause is a sentence without the name; freed by the caller. */
+/* Opens an archive. only: NULL, or the wanted member; else the options choose. Returns NULL and
+ * sets *cause, a sentence without the name that the caller frees, on failure. */
 Tar *tar_open(const Options *options, const char *path, const char *only, char **cause);
-/* The next image, or problem. False: there is none. Members stay valid after tar_close. */
+/* Gives the next image or problem. Returns false at the end. Members stay valid after tar_close. */
 bool tar_next(Tar *tar, TarItem *out);
 void tar_close(Tar *tar); /* accepts NULL */
 
-/* Where the library reads it. Threads may read it and others of its archive at once. */
+/* Returns the source of a member. Threads may read it and other members of the archive at once. */
 const ImgstatInput *tar_member_input(const TarMember *member);
 void tar_member_release(TarMember *member); /* accepts NULL; on the thread of tar_next */
 

@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* Opens a file without a name in TMPDIR, or in /tmp. -1: errno. */
+/* Opens a file without a name in TMPDIR, or in /tmp. Returns -1 and sets errno on failure. */
 int temporary_create(void);
 
-/* The same as a stream. NULL: errno. */
+/* Opens such a file as a stream. Returns NULL and sets errno on failure. */
 FILE *temporary_stream(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 typedef struct TransformPage TransformPage;
 
-/* Measures the inputs, before any of them may be replaced. NULL after a sentence and a raised
+/* Measures the inputs, before any of them is replaced. Returns NULL after a sentence and a raised
  * status. */
 TransformPage *transform_page_begin(const Options *options, const Outputs *outputs);
 /* Measures the outputs that exist, writes the page that --report names, and ends it. */

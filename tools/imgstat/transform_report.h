@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_report.h: what normalize, equalize and apply print about their work. */
+/* transform_report.h: messages of normalize, equalize and apply about their work. */
 #ifndef IMGSTAT_TOOLS_TRANSFORM_REPORT_H
 #define IMGSTAT_TOOLS_TRANSFORM_REPORT_H
 
@@ -13,10 +13,10 @@ typedef struct TransformRun {
     const Outputs *outputs;
     Progress progress;
     size_t written, failed, skipped;
-    size_t measured;        /* of --together */
-    ImgstatClamped clamped; /* of all that is written, where pages are described */
+    size_t measured;        /* inputs measured for --together */
+    ImgstatClamped clamped; /* sum over all outputs, if pages are described */
     bool refused;           /* nothing is written: outputs that exist have another transfer */
-    Sentences warnings;     /* for --json: about the job that is reported next */
+    Sentences warnings;     /* for --json: warnings about the job that is reported next */
 } TransformRun;
 
 /* Whether a job is done before it begins. */
@@ -27,12 +27,12 @@ void transform_on_warning(void *context, const char *sentence);
 void transform_on_measuring(void *context, size_t measured);
 bool transform_on_done(void *context, const ImgstatDone *done);
 
-/* For --dry-run: prints a job, or why a file would fail. misfit: error names no file. */
+/* Prints a job of --dry-run, or why its file would fail. misfit: an error that names no file. */
 void transform_report_plan(const TransformRun *run, const ImgstatJob *job, bool exists);
 void transform_report_failure(const TransformRun *run, const char *input, bool misfit,
                               const ImgstatError *error);
 
-/* Prints why inputs lead to no file. Returns how many there are. */
+/* Prints why inputs lead to no file. Returns their number. */
 size_t transform_report_problems(const Options *options, const InputList *inputs);
 
 /* Prints the last line: "118 written, 2 failed". total: inputs. */

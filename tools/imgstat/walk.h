@@ -5,14 +5,13 @@
 
 #include "options.h"
 
-/* Files in the order of the bytes of their names; the files of a directory inside come in its
- * place. Links to directories are entered where nothing else leads to what they lead to, and no
- * directory is entered twice: links in a circle end, and no image is listed twice. The names of one
- * directory are in memory at a time, those of the directories that lead to it, and with --recursive
- * the paths of all directories. */
+/* Walks a directory: files in the order of the bytes of their names, those of a subdirectory in its
+ * place. A link to a directory is entered if nothing else leads there, and no directory is entered
+ * twice, so circles of links end and no image is listed twice. Memory holds the names of one
+ * directory and of those that lead to it, and with --recursive the paths of all directories. */
 typedef struct Walk Walk;
 
-/* What a walk gives. */
+/* An item of a walk. */
 typedef struct WalkItem {
     char *path;    /* owned by the caller */
     char *problem; /* owned by the caller; NULL: a file; else why a directory cannot be read */
@@ -20,16 +19,16 @@ typedef struct WalkItem {
 
 /* warns: reports links that lead to a directory that is entered already. */
 Walk *walk_open(const Options *options, const char *path, bool warns);
-/* False: there is no more. */
+/* Gives the next item. Returns false at the end. */
 bool walk_next(Walk *walk, WalkItem *out);
 void walk_close(Walk *walk); /* accepts NULL */
 
-/* Whether the name of a file, below the directory that was named, passes --include and --exclude.
- * *asked: --include names it, so that its ending does not count. */
+/* Whether a name, below the directory that the user named, passes --include and --exclude. *asked:
+ * --include names it, so its ending does not matter. */
 bool walk_passes(const Options *options, const char *name, bool *asked);
-/* "NAME: CAUSE", with a name that can be printed; freed by the caller. */
+/* Returns "NAME: CAUSE" with a printable name; the caller frees it. */
 char *walk_problem(const char *path, const char *cause);
-/* Where the name of a file begins that patterns are compared with and outputs are called after. */
+/* Returns the offset of the name that patterns are compared with and outputs are named after. */
 size_t walk_below(const char *directory);
 
 #endif

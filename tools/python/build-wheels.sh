@@ -6,7 +6,8 @@
 # numpy, and tested there. Needs the packages of tools/setup.sh, nvcc, and PyPI.
 # usage: build-wheels.sh [FOLDER]      (default: build/wheels)
 # environment: PYTHON (default: python3; 3.11 or newer)  PYTHON_T (default: python3.14t, if there is one)
-#   IMGSTAT_CUDA=ON|OFF (default ON)  CUDAARCHS (GPU architectures to compile for)
+#   IMGSTAT_CUDA=ON|OFF (default ON)  CUDAARCHS (GPU architectures to compile for)  IMGSTAT_QUICK=1 (compiled in a short
+#   time, to test; not to publish)
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p "${1:-build/wheels}"
@@ -35,31 +36,37 @@ rm -f "$out"/imgstat-*
 sdist=$(echo "$out"/imgstat-*.tar.gz)
 echo "$(basename "$sdist"): $(wc -c <"$sdist") bytes"
 
-# test WHEEL PYTHON: in a fresh environment without numpy, then in one with it.
+# test WHEEL PYTHON: in a fresh environment without numpy, then with it.
 test_wheel() {
+    "$2" -m venv "$work/test"
     for with in '' numpy; do
-        "$2" -m venv "$work/test$with"
         # shellcheck disable=SC2086 # none or one
-        "$work/test$with/bin/pip" install --quiet "$1" pytest hypothesis $with
+        "$work/test/bin/pip" install --quiet "$1" pytest hypothesis $with
         cp -r tests/python "$work/python"
         ln -sfn "$PWD/testdata" "$work/testdata"
         mkdir -p "$work/tests" && rm -rf "$work/tests/python" && mv "$work/python" "$work/tests/python"
-        (cd "$work" && IMGSTAT_TEST_SMALL=1 "test$with/bin/python" -m pytest -q -p no:cacheprovider tests/python) ||
+        (cd "$work" && IMGSTAT_TEST_SMALL=1 test/bin/python -m pytest -q -p no:cacheprovider tests/python) ||
             fail "tests of $(basename "$1") fail ${with:-without numpy}"
-        rm -rf "$work/test$with"
     done
+    rm -rf "$work/test"
 }
 
 # make PYTHON: a wheel from the sdist.
 make_wheel() {
     rm -rf "$work/plain" "$work/whole"
-    tools_into "$work/build" "$1"
+    builder=$work/tools
+    [ "$1" = "$PYTHON" ] || {
+        builder=$work/build
+        tools_into "$builder" "$1"
+    }
     # Nothing depends on what else is installed. libarchive would bring libxml2 and ICU, which are larger than all else.
-    "$work/build/bin/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/plain" "$sdist" \
+    "$builder/bin/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/plain" "$sdist" \
         --config-settings=cmake.define.IMGSTAT_CUDA="${IMGSTAT_CUDA:-ON}" \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBARCHIVE=OFF \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBDEFLATE=ON \
         --config-settings=cmake.define.IMGSTAT_WITH_ISAL=ON \
+        ${IMGSTAT_QUICK:+--config-settings=cmake.build-type=RelWithDebInfo} \
+        ${IMGSTAT_QUICK:+--config-settings=cmake.define.CMAKE_C_FLAGS_RELWITHDEBINFO=-O1} \
         --config-settings=install.strip=true >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "the sdist does not build"; }
     rm -rf "$work/build"
     PATH=$work/tools/bin:$PATH "$work/tools/bin/auditwheel" repair --wheel-dir "$work/whole" "$work"/plain/*.whl \

@@ -211,7 +211,7 @@ static bool run_one(size_t way, size_t n)
 Test(cancel, at_any_moment)
 {
     const char *const wanted = getenv("IMGSTAT_STRESS_JOBS"), *const seed = getenv("IMGSTAT_SEED");
-    const size_t jobs = wanted ? strtoull(wanted, NULL, 10) : is_run(1, 8) ? JOBS : JOBS / 8;
+    const size_t jobs = wanted ? strtoull(wanted, NULL, 10) : all_run() ? JOBS : JOBS / 8;
     size_t done = 0, batches = 0, cancelled = 0;
     state = seed ? strtoull(seed, NULL, 10) : 1;
     while (done < jobs) {

@@ -43,7 +43,7 @@ Test(inflate_lanes, all_kinds_of_streams)
     uint64_t state = 1;
     static uint8_t content[100000];
     static const size_t sizes[] = {0, 1, 2, 3, 100, 258, 259, 5000, 40000, 100000};
-    const unsigned kinds = is_run(1, 2) ? 20 : 4;
+    const unsigned kinds = all_run() ? 20 : 4;
     n_right = 0;
     for (unsigned kind = 0; kind < STREAM_CONTENTS; kind++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -63,7 +63,7 @@ Test(inflate_lanes, damaged_streams)
 {
     uint64_t state = 2;
     static uint8_t content[20000];
-    const unsigned streams = is_run(1, 2) ? 2000 : 200;
+    const unsigned streams = all_run() ? 2000 : 200;
     n_right = n_wrong = 0;
     for (unsigned k = 0; k < streams; k++) {
         const size_t n = splitmix64(&state) % (k % 4 ? 2000 : sizeof content);

@@ -50,7 +50,7 @@ Test(lzw_lanes, all_kinds_of_streams)
     static uint8_t content[70000], stream[6 * sizeof content + 16];
     uint64_t state = 1;
     Lzw *const lzw = lzw_create();
-    const size_t n = is_run(1, 2) ? 2000 : 200;
+    const size_t n = all_run() ? 2000 : 200;
     n_right = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t size = sizes[splitmix64(&state) % (sizeof sizes / sizeof *sizes)];
@@ -66,7 +66,7 @@ Test(lzw_lanes, damaged_streams)
     static uint8_t content[20000], stream[6 * sizeof content + 16], damaged[sizeof stream];
     uint64_t state = 2;
     Lzw *const lzw = lzw_create();
-    const size_t n = is_run(1, 2) ? 2000 : 200;
+    const size_t n = all_run() ? 2000 : 200;
     n_right = n_wrong = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t size = 1 + splitmix64(&state) % (i % 8 ? 2000 : sizeof content);

@@ -51,7 +51,7 @@ Test(part_lanes, all_kinds_of_streams)
     uint64_t state = 1;
     static uint8_t content[BYTES];
     static const size_t sizes[] = {0, 1, 100, 4095, 4096, 8193, 60000, BYTES};
-    const unsigned kinds = is_run(1, 2) ? 2 : 1;
+    const unsigned kinds = all_run() ? 2 : 1;
     n_right = n_parts = 0;
     for (unsigned kind = 0; kind < STREAM_CONTENTS * 2; kind++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -86,7 +86,7 @@ Test(part_lanes, damaged_streams)
 {
     uint64_t state = 3;
     static uint8_t content[60000];
-    const unsigned streams = is_run(1, 2) ? 300 : 60;
+    const unsigned streams = all_run() ? 300 : 60;
     n_right = n_wrong = n_parts = 0;
     for (unsigned k = 0; k < streams; k++) {
         const size_t n = splitmix64(&state) % sizeof content;
@@ -127,7 +127,7 @@ Test(part_lanes, words_that_name_words)
         n_parts = 0;
         check(stream, bytes, sizeof content, 0);
         cr_assert(n_parts > 20, "%zu parts", n_parts);
-        for (unsigned i = is_run(1, 2) ? 0 : 4; i < 5; i++)
+        for (unsigned i = all_run() ? 0 : 4; i < 5; i++)
             check(stream, stream_damage(stream, bytes, &state), sizeof content, i % 4);
         free(stream);
     }

@@ -716,7 +716,7 @@ Test(planes, every_type_and_layout)
     }
     unsetenv("IMGSTAT_DECODE");
     fprintf(stderr, "%zu samples compared\n", n);
-    cr_assert_gt(n, is_run(1, 2) ? 3000000 : 1000000);
+    cr_assert_gt(n, all_run() ? 3000000 : 1000000);
 }
 
 /* Tables of pairs, several bands a plane, rows that threads read for themselves. */
@@ -759,7 +759,7 @@ Test(planes, pages_that_are_read_again)
                          .tile = 240,
                          .absent = 11};
     write_planes(&shape);
-    if (is_run(1, 2)) /* pages of memory are read so, too */
+    if (all_run()) /* pages of memory are read so, too */
         cr_assert_gt(check_planes(&shape, 0, &how, 2, true), 0);
     how.shape = how.histogram = how.mode = false;
     cr_assert_gt(check_planes(&shape, 0, &how, 3, true), 0);

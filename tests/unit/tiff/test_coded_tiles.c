@@ -149,7 +149,7 @@ Test(coded_tiles, files_of_all_kinds)
 {
     static Named file[BATCH];
     uint64_t state = 1;
-    const size_t n = is_run(1, 2) ? 150 : 15;
+    const size_t n = all_run() ? 150 : 15;
     n_taken = n_right = 0;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < BATCH; k++) {
@@ -166,7 +166,7 @@ Test(coded_tiles, damaged_files)
 {
     static Named file[BATCH];
     uint64_t state = 2;
-    const size_t n = is_run(1, 2) ? 150 : 15;
+    const size_t n = all_run() ? 150 : 15;
     n_right = n_failed = 0;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < BATCH; k++) {
