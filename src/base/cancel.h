@@ -12,11 +12,16 @@ typedef struct Cancel {
     void *context;
 } Cancel;
 
+static inline ImgstatResult cancel_report(ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+}
+
 /* Fails with IMGSTAT_ERR_CANCELLED if work should stop. cancel may be NULL. */
 static inline ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err)
 {
     if (cancel && cancel->check && cancel->check(cancel->context))
-        return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+        return cancel_report(err);
     return IMGSTAT_OK;
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c: creates images and bands of them. Geometry is checked here alone. */
+#define _GNU_SOURCE
 #include "base/image.h"
 
 #include "base/sample.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Rows of images that are created here start at multiples of a cache line. */
 enum { ROW_ALIGNMENT = 64 };
@@ -112,13 +115,21 @@ ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const 
     return IMGSTAT_OK;
 }
 
-/* Allocates pixels. Only the bytes between rows are zeroed: nobody writes them. */
-static void *unset_pixels(size_t row, size_t pitch, uint32_t height)
+/* Zeroes the bytes between rows: nobody writes them. */
+static void zero_gaps(unsigned char *pixels, size_t row, size_t pitch, uint32_t height)
 {
-    unsigned char *const pixels = malloc(pitch * height);
-    for (size_t y = 0; pixels && pitch > row && y < height; y++)
+    for (size_t y = 0; pitch > row && y < height; y++)
         memset(pixels + y * pitch + row, 0, pitch - row);
-    return pixels;
+}
+
+/* Page by page the system takes longer for a large image than a transform. */
+static void use_huge_pages(void *pixels, size_t bytes)
+{
+    enum { LARGE = 8 << 20 };
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)pixels;
+    const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+    if (bytes >= LARGE)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not: no harm */
 }
 
 static ImgstatResult create(uint32_t width, uint32_t height, uint16_t channels,
@@ -137,10 +148,12 @@ static ImgstatResult create(uint32_t width, uint32_t height, uint16_t channels,
 
     /* calloc, not aligned_alloc: large blocks come zeroed from the system without being touched.
      * Alignment is a matter of speed only, and malloc's 16 bytes serve it nearly as well. */
-    void *const pixels =
-        zeroed || bytes == 0 ? calloc(bytes ? bytes : 1, 1) : unset_pixels(row, pitch, height);
+    void *const pixels = zeroed || bytes == 0 ? calloc(bytes ? bytes : 1, 1) : malloc(bytes);
     if (!pixels)
         return error_memory(err, bytes, "pixels");
+    use_huge_pages(pixels, bytes);
+    if (!zeroed)
+        zero_gaps(pixels, row, pitch, height);
     const ImgstatResult res = imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, pitch, width, height,
                                                  channels, sample, bits, free, pixels, out, err);
     if (res != IMGSTAT_OK)

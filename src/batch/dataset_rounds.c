@@ -6,6 +6,7 @@
 
 #include "batch/dataset_part.h"
 #include "batch/job.h"
+#include "batch/measure_batch.h"
 #include "batch/peers.h"
 #include "batch/request_copy.h"
 #include "codec/page_group.h"
@@ -219,6 +220,7 @@ static void work(void *context, void *own, size_t index, void *result)
                                            &worker->device, &outcome->error);
     if (outcome->result != IMGSTAT_OK)
         return;
+    imgstat_device_cancel(worker->device, rounds->batch->cancelled, rounds->batch->context);
     outcome->result = read_file(rounds, worker, job_queue_at(rounds->jobs, index), &outcome->error);
     if (outcome->result != IMGSTAT_OK &&
         device_list_fail(rounds->devices, worker->name, outcome->result, &outcome->error))
@@ -232,6 +234,11 @@ static bool begin_job(void *context, size_t job)
     return job_queue_at(rounds->jobs, job) != NULL;
 }
 
+static bool is_cancelled(void *context)
+{
+    return measure_cancelled(((Rounds *)context)->batch);
+}
+
 static bool report(void *context, size_t index, void *result)
 {
     Rounds *const rounds = context;
@@ -241,7 +248,7 @@ static bool report(void *context, size_t index, void *result)
         return false;
     }
     if (rounds->batch->reading && !rounds->batch->reading(rounds->batch->context, index + 1)) {
-        (void)!error_set(&rounds->error, IMGSTAT_ERR_CANCELLED, "interrupted");
+        (void)!cancel_report(&rounds->error);
         return false;
     }
     return true;
@@ -300,8 +307,11 @@ static ImgstatResult read_files(Rounds *rounds, ImgstatError *err)
                            .begin = begin_job,
                            .work = work,
                            .close = close_worker,
-                           .report = report};
+                           .report = report,
+                           .stopped = is_cancelled};
     ImgstatResult res = in_order_run(&order, &first, err);
+    if (rounds->error.code == IMGSTAT_OK && is_cancelled(rounds))
+        (void)!cancel_report(&rounds->error);
     const ImgstatError *const failed =
         rounds->error.code != IMGSTAT_OK ? &rounds->error : &queue.error;
     if (res == IMGSTAT_OK && failed->code != IMGSTAT_OK) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum {
     WORKERS_MAX = 256,
@@ -156,6 +157,26 @@ static void *thread_main(void *context)
     return NULL;
 }
 
+/* Waits for an outcome, and asks now and then whether the batch is stopped: the workers may be at
+ * work for long, and the answer may be known on the calling thread alone. The lock is held before
+ * and after. */
+static void wait_for_arrival(Ring *ring)
+{
+    enum { POLL_NS = 50000000 };
+    const InOrder *const order = ring->order;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += POLL_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&ring->arrived, &ring->lock, &until) == 0 || !order->stopped)
+        return;
+    pthread_mutex_unlock(&ring->lock);
+    const bool stopped = order->stopped(order->context);
+    pthread_mutex_lock(&ring->lock);
+    ring->stopped |= stopped;
+}
+
 static void report_all(Ring *ring, char *outcome)
 {
     const InOrder *const order = ring->order;
@@ -163,7 +184,7 @@ static void report_all(Ring *ring, char *outcome)
     for (size_t i = 0; i < order->n; i++) {
         const size_t place = i % ring->capacity;
         while (!ring->done[place] && !(ring->stopped && i >= ring->next))
-            pthread_cond_wait(&ring->arrived, &ring->lock);
+            wait_for_arrival(ring);
         if (!ring->done[place])
             break;
         memcpy(outcome, ring->outcomes + place * order->outcome_bytes, order->outcome_bytes);

@@ -44,7 +44,8 @@ typedef struct InOrder {
     /* Reports a job, and releases the contents of its outcome. Called on the calling thread for
      * every job that was begun, in ascending order. False: no further job begins. */
     bool (*report)(void *context, size_t job, void *outcome);
-    /* NULL, or asked before a job begins: true: no further job begins. Any thread. */
+    /* NULL, or asked before a job begins, and often by the calling thread: true: no further job
+     * begins. Any thread. */
     bool (*stopped)(void *context);
     Ring *
         *ring; /* NULL, or receives what in_order_wake takes while threads work, NULL afterwards */

@@ -14,6 +14,11 @@ enum { AHEAD_BYTES = 1 << 30, AHEAD_FILES = 1024 };
 
 enum { FILES_A_WORKER = 3 }; /* descriptors: input, a second decoder; a reserve */
 
+bool measure_cancelled(const ImgstatMeasureBatch *batch)
+{
+    return batch->cancelled && batch->cancelled(batch->context);
+}
+
 typedef struct Run {
     MeasureRun measure;
     Feeding *feeding; /* NULL: each worker opens a device */
@@ -48,7 +53,11 @@ static ImgstatResult open_alone(Run *run, MeasureWorker *worker, ImgstatError *e
 {
     worker->name = "cpu";
     snprintf(worker->info.name, sizeof worker->info.name, "%s", feeding_device_name(run->feeding));
-    return imgstat_device_open(worker->name, run->measure.share.threads, &worker->device, err);
+    IMGSTAT_TRY(
+        imgstat_device_open(worker->name, run->measure.share.threads, &worker->device, err));
+    imgstat_device_cancel(worker->device, run->measure.batch->cancelled,
+                          run->measure.batch->context);
+    return IMGSTAT_OK;
 }
 
 /* A device that could not be opened is missing when a job needs it, which reports why. */
@@ -119,10 +128,10 @@ static bool begin_job(void *context, size_t job)
     return job_queue_at(run->jobs, job) != NULL;
 }
 
-static bool is_broken(void *context)
+static bool is_over(void *context)
 {
-    Run *const run = context;
-    return atomic_load(&run->measure.broken);
+    const Run *const run = context;
+    return atomic_load(&run->measure.broken) || measure_cancelled(run->measure.batch);
 }
 
 static bool report(void *context, size_t job, void *result)
@@ -223,7 +232,7 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
                      .work = work,
                      .close = close_worker,
                      .report = report,
-                     .stopped = is_broken};
+                     .stopped = is_over};
     ImgstatResult res = begin(&run, &order, &first, err);
     device_list_report(&measure->devices);
     if (res == IMGSTAT_OK)
@@ -240,8 +249,8 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
             *err = *why;
         res = why->code;
     }
-    if (res == IMGSTAT_OK && into && run.stopped)
-        res = error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+    if (res == IMGSTAT_OK && ((into && run.stopped) || measure_cancelled(batch)))
+        res = cancel_report(err);
     return res;
 }
 

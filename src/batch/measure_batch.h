@@ -28,4 +28,7 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
 ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, const PageList *list,
                                  uint32_t page, char **out, ImgstatError *err);
 
+/* Whether the program has cancelled the batch. */
+bool measure_cancelled(const ImgstatMeasureBatch *batch);
+
 #endif

@@ -268,6 +268,7 @@ ImgstatResult measure_open_worker(MeasureRun *run, MeasureWorker *worker, Imgsta
 {
     IMGSTAT_TRY(
         device_list_open(&run->devices, run->share.threads, &worker->name, &worker->device, err));
+    imgstat_device_cancel(worker->device, run->batch->cancelled, run->batch->context);
     imgstat_device_describe(worker->device, &worker->info);
     return IMGSTAT_OK;
 }
@@ -335,6 +336,7 @@ void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedP
         if (!done && run->batch->restarted)
             run->batch->restarted(run->batch->context, job);
     }
-    end_part(run, worker, what);
+    if (outcome->result != IMGSTAT_ERR_CANCELLED || !measure_cancelled(run->batch))
+        end_part(run, worker, what);
     outcome->seconds = job_clock() - start;
 }

@@ -269,7 +269,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     }
     if (!job->output) /* it was measured */
         return IMGSTAT_OK;
-    IMGSTAT_TRY(cancel_check(&worker->cancel, err));
+    IMGSTAT_TRY(cancel_check(&worker->device->cancel, err));
     worker->mapped = jobs->batch->describe ? &outcome->mapped : NULL;
     ImgstatFile *file = NULL;
     if (!job_is_readable_again(job)) /* another job may write what this pipe reads */
@@ -490,6 +490,6 @@ ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
     if (res == IMGSTAT_OK && jobs->feeding)
         IMGSTAT_TRY(feeding_opened(jobs->feeding, err));
     if (res == IMGSTAT_OK && jobs_cancelled(jobs))
-        return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+        return cancel_report(err);
     return res;
 }

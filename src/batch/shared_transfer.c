@@ -100,8 +100,7 @@ static ImgstatResult read_page(const Together *t, TransformWorker *worker, const
     IMGSTAT_TRY(
         transfer_shapes_check(&jobs->method, &group->shape, &scaled, decoder->source->name, err));
     PageReader reader;
-    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
-                                 &reader, err));
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &reader, err));
     if (t->request)
         return transfer_input_read(group->input, &reader, &shape, t->request, err);
     return measure_page(group, &reader, &shape, &records[group - groups.group], err);
@@ -394,7 +393,7 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
     if (res == IMGSTAT_OK)
         res = jobs_take_unopened(jobs, err);
     if (res == IMGSTAT_OK)
-        res = cancel_check(&worker->cancel, err);
+        res = cancel_check(&worker->device->cancel, err);
     if (jobs->batch->peers)
         res = jobs_share_measured(jobs, res, err);
     if (res == IMGSTAT_OK)

@@ -48,24 +48,16 @@ static void set_tiles(Reading *reading)
     reading->tiles = (size_t)(last - first + 1) * clahe->x.tiles;
 }
 
-static void read_band(Reading *reading, const ImagePro *band)
+static ImgstatResult read_band(void *context, const ImagePro *band, ImgstatError *err)
 {
-    ThreadPool *const pool = ((CpuDevice *)reading->device)->pool;
+    Reading *const reading = context;
+    CpuDevice *const device = (CpuDevice *)reading->device;
     const ClahePage *const page = reading->page;
     reading->band = band;
-    if (page->finished) {
-        thread_pool_run(pool, page->n, observe, reading);
-    } else {
-        set_tiles(reading);
-        thread_pool_run(pool, page->n * reading->tiles, count_tile, reading);
-    }
-}
-
-static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError *err)
-{
-    (void)err;
-    read_band(context, luma);
-    return IMGSTAT_OK;
+    if (page->finished)
+        return cpu_run(device, page->n, observe, reading, err);
+    set_tiles(reading);
+    return cpu_run(device, page->n * reading->tiles, count_tile, reading, err);
 }
 
 ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
@@ -75,10 +67,8 @@ ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *ba
     IMGSTAT_TRY(cpu_check_image(band, err));
     if (band->width == 0 || band->height == 0)
         return IMGSTAT_OK;
-    if (page->luma)
-        return cpu_luma_bands(device, band, read_luma, &reading, err);
-    read_band(&reading, band);
-    return IMGSTAT_OK;
+    return page->luma ? cpu_luma_bands(device, band, read_band, &reading, err)
+                      : read_band(&reading, band, err);
 }
 
 ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err)

@@ -76,6 +76,11 @@ typedef struct CpuDevice {
 /* Returns at least `bytes` bytes. Only new memory is zeroed. Returns NULL if memory runs out. */
 void *cpu_memory_reserve(CpuMemory *memory, size_t bytes);
 
+/* Runs tasks as thread_pool_run does, until the device is cancelled: IMGSTAT_ERR_CANCELLED. */
+ImgstatResult cpu_run(CpuDevice *device, size_t tasks,
+                      void (*work)(void *context, size_t task, unsigned thread), void *context,
+                      ImgstatError *err);
+
 /* The rectangles of an image: `bands` bands of `segments` rectangles. */
 typedef struct CpuGrid {
     uint32_t segment, segments; /* columns of a rectangle; rectangles side by side */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "cpu/reference.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,6 +40,33 @@ static void cpu_memory_release(CpuMemory *memory)
 {
     free(memory->memory);
     *memory = (CpuMemory){0};
+}
+
+typedef struct Run {
+    const Cancel *cancel;
+    void (*work)(void *context, size_t task, unsigned thread);
+    void *context;
+    atomic_bool ended;
+} Run;
+
+static void run_task(void *context, size_t task, unsigned thread)
+{
+    Run *const run = context;
+    if (atomic_load_explicit(&run->ended, memory_order_relaxed))
+        return;
+    if (run->cancel->check && run->cancel->check(run->cancel->context))
+        atomic_store(&run->ended, true);
+    else
+        run->work(run->context, task, thread);
+}
+
+ImgstatResult cpu_run(CpuDevice *device, size_t tasks,
+                      void (*work)(void *context, size_t task, unsigned thread), void *context,
+                      ImgstatError *err)
+{
+    Run run = {.cancel = &device->base.cancel, .work = work, .context = context};
+    thread_pool_run(device->pool, tasks, run_task, &run);
+    return atomic_load(&run.ended) ? cancel_report(err) : IMGSTAT_OK;
 }
 
 static void cpu_model(char *out, size_t bytes)

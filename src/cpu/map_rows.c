@@ -268,22 +268,26 @@ ImgstatResult cpu_slices(Device *base, const ImagePro *from, ImagePro *to, CpuSl
                          const void *context, ImgstatError *err)
 {
     /* Slices a thread, so that the last ones even out; fewest samples of a slice that is worth a
-     * task; and of a slice that needs tables of its own, as signed types and f16 do. */
-    enum { SLICES = 4, LEAST_SAMPLES = 1 << 15, TABLE_SAMPLES = 1 << 18 };
+     * task; and of a slice that needs tables of its own, as signed types and f16 do. No slice is so
+     * large that a program waits for its end after it has cancelled. */
+    enum { SLICES = 4, LEAST_SAMPLES = 1 << 15, TABLE_SAMPLES = 1 << 18, MOST_SAMPLES = 1 << 22 };
     const bool tables = sample_is_narrow(from->sample) &&
                         (sample_is_signed(from->sample) || sample_is_float(from->sample));
     const size_t samples = tables ? TABLE_SAMPLES : LEAST_SAMPLES;
-    ThreadPool *const pool = ((CpuDevice *)base)->pool;
+    CpuDevice *const device = (CpuDevice *)base;
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
-    const uint32_t rows = from->height / (SLICES * thread_pool_threads(pool)) + 1;
-    const size_t least = samples / ((size_t)from->width * from->channels) + 1;
+    const size_t row = (size_t)from->width * from->channels;
+    const size_t least = samples / row + 1, most = MOST_SAMPLES / row + 1;
+    const size_t rows = from->height / (SLICES * thread_pool_threads(device->pool)) + 1;
     Slices slices = {.from = from,
                      .to = to,
                      .use = use,
                      .context = context,
-                     .rows = rows < least ? (uint32_t)least : rows};
-    thread_pool_run(pool, (from->height - 1) / slices.rows + 1, use_slice, &slices);
+                     .rows = (uint32_t)(rows < least  ? least
+                                        : rows > most ? most
+                                                      : rows)};
+    IMGSTAT_TRY(cpu_run(device, (from->height - 1) / slices.rows + 1, use_slice, &slices, err));
     const ImgstatResult res = (ImgstatResult)atomic_load(&slices.result);
     return res == IMGSTAT_OK ? res : error_set(err, res, "%s", slices.error.message);
 }

@@ -420,10 +420,10 @@ static ImgstatResult measure_each(CpuDevice *device, const PixelSource *source,
             tasks += (size_t)grid.segments * grid.bands;
     }
     plan.first_task[n] = tasks;
-    thread_pool_run(device->pool, tasks, measure_task, &plan);
+    const ImgstatResult res = cpu_run(device, tasks, measure_task, &plan, err);
     for (unsigned t = 0; t < thread_pool_threads(device->pool); t++)
         flush(&plan, &device->thread[t]);
-    return IMGSTAT_OK;
+    return res;
 }
 
 typedef struct LumaMeasure {

@@ -25,10 +25,11 @@ static ImgstatResult read_image(CpuDevice *device, const PixelSource *source, co
                     .request = request,
                     .grid = cpu_source_grid(source, image)};
     IMGSTAT_TRY(cpu_counts_begin(&read, err));
+    ImgstatResult res = IMGSTAT_OK;
     if (read.n > 0 || request->central)
-        thread_pool_run(device->pool, (size_t)read.grid.segments * read.grid.bands, read_task,
-                        &read);
-    return cpu_counts_end(&read, err);
+        res = cpu_run(device, (size_t)read.grid.segments * read.grid.bands, read_task, &read, err);
+    const ImgstatResult end = cpu_counts_end(&read, res == IMGSTAT_OK ? err : NULL);
+    return res == IMGSTAT_OK ? end : res;
 }
 
 typedef struct LumaRead {

@@ -169,6 +169,11 @@ void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out
     device->ops->describe(device, out);
 }
 
+void imgstat_device_cancel(ImgstatDevice *device, bool (*cancelled)(void *context), void *context)
+{
+    device->cancel = (Cancel){.check = cancelled, .context = context};
+}
+
 size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity)
 {
     size_t n = 0;

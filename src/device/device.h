@@ -4,6 +4,7 @@
 #define IMGSTAT_DEVICE_DEVICE_H
 
 #include "base/buffer_cache.h"
+#include "base/cancel.h"
 #include "device/read_request.h"
 #include "record/record.h"
 
@@ -192,6 +193,7 @@ struct ImgstatDevice {
     int index;            /* among devices of its kind, as ImagePro.device_id */
     unsigned threads;     /* of the processor, for the device and for decoding */
     BufferCache *cache;   /* also for the files that are read and written; NULL: none */
+    Cancel cancel;        /* whose call ends the device's work, and that on files for it */
 };
 
 extern const DeviceOps cpu_device_ops;

@@ -90,7 +90,6 @@ typedef struct PageSet {
     DecodeOptions options;
     BandMemory memory;
     Record *counted; /* NULL, or what the first read of the page finds */
-    Cancel cancel;
     Extras extras;
 } PageSet;
 
@@ -163,8 +162,7 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     const bool keep = result_reads_again(set->how, sample) && set->how->region.width == 0 &&
                       page_reader_whole_bytes(decoder) <= KEEP_BYTES && !fetch;
     PageReader reader;
-    IMGSTAT_TRY(
-        page_reader_open(set->device, decoder, keep, &set->memory, &set->cancel, &reader, err));
+    IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, &reader, err));
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
     reader.direct = reader.tiles_there = true;
     reader.extras = set->extras.wanted ? &set->extras : NULL;
@@ -178,8 +176,8 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
 static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, ImgstatError *err)
 {
     IMGSTAT_TRY(select_page(set, i, err));
-    IMGSTAT_TRY(page_reader_open(set->device, set->file->decoder, false, &set->memory, &set->cancel,
-                                 reader, err));
+    IMGSTAT_TRY(
+        page_reader_open(set->device, set->file->decoder, false, &set->memory, reader, err));
     reader->direct = reader->tiles_there = true;
     return page_reader_set_region(reader, &set->how->region, err);
 }
@@ -400,7 +398,6 @@ ImgstatResult measure_pages(Device *device, ImgstatFile *file, const uint32_t *p
                    .n = n,
                    .how = how ? how : &result_least,
                    .counted = counted};
-    set.cancel = (Cancel){.check = set.how->cancelled, .context = set.how->context};
     ImgstatResult res = result_check(set.how, err);
     if (res == IMGSTAT_OK)
         res = measure_set(&set, out, err);

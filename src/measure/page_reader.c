@@ -101,7 +101,7 @@ static uint32_t buffer_height(const PageReader *reader, size_t row_bytes)
 }
 
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
-                               const Cancel *cancel, PageReader *out, ImgstatError *err)
+                               PageReader *out, ImgstatError *err)
 {
     DecodeOptions options = decoder->options;
     if (options.threads == 0 || options.threads > device->threads)
@@ -109,11 +109,8 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     options.buffers = device->cache;
     IMGSTAT_TRY(decoder_reselect(decoder, &options, err));
     IMGSTAT_TRY(work_spend(decoder, err));
-    *out = (PageReader){.device = device,
-                        .decoder = decoder,
-                        .planes = planes_of(decoder),
-                        .kept = keep,
-                        .cancel = cancel};
+    *out = (PageReader){
+        .device = device, .decoder = decoder, .planes = planes_of(decoder), .kept = keep};
     const ImgstatPage *const page = &decoder->page;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
@@ -275,7 +272,7 @@ static ImgstatResult each_decoded(PageReader *reader, uint32_t first, uint32_t l
         if (row > first && !reader->kept) /* the device may still be reading the band before */
             res = reader->device->ops->wait(reader->device, err);
         if (res == IMGSTAT_OK)
-            res = cancel_check(reader->cancel, err);
+            res = cancel_check(&reader->device->cancel, err);
         if (res == IMGSTAT_OK)
             res = read_ahead_next(ahead, &band, err);
         if (res == IMGSTAT_OK)
@@ -293,7 +290,7 @@ static ImgstatResult each_there(PageReader *reader, TileBands *bands, UseBand us
     for (bool more = true; res == IMGSTAT_OK && more;) {
         ImagePro band;
         bool decoded;
-        res = cancel_check(reader->cancel, err);
+        res = cancel_check(&reader->device->cancel, err);
         if (res == IMGSTAT_OK)
             res = tile_bands_next(bands, &band, &decoded, err);
         more = res == IMGSTAT_OK && band.height > 0;
@@ -309,7 +306,7 @@ static ImgstatResult each_there(PageReader *reader, TileBands *bands, UseBand us
 
 ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err)
 {
-    IMGSTAT_TRY(cancel_check(reader->cancel, err));
+    IMGSTAT_TRY(cancel_check(&reader->device->cancel, err));
     if (reader->plane < reader->filled)
         return use_rows(reader, &reader->page, use, context, err);
     Decoder *const decoder = reader->decoder;

@@ -5,7 +5,6 @@
 #ifndef IMGSTAT_MEASURE_PAGE_READER_H
 #define IMGSTAT_MEASURE_PAGE_READER_H
 
-#include "base/cancel.h"
 #include "codec/codec.h"
 #include "device/device.h"
 
@@ -35,7 +34,6 @@ typedef struct PageReader {
     bool measures;        /* page_reader_each masks lost samples */
     uint8_t *lost_mask;   /* memory for that mask, with the rows of `page`; NULL: no salvage */
     ImgstatRegion region; /* that page_reader_each passes on; width 0: all */
-    const Cancel *cancel;
     struct Extras *extras; /* NULL, or what page_measure makes of the rows as well */
 } PageReader;
 
@@ -49,7 +47,7 @@ size_t page_reader_whole_bytes(const Decoder *decoder);
 /* Opens the page selected, for decoding by the threads of the device. keep: pixels stay in memory,
  * because they are read again. Planes are images of one channel. */
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
-                               const Cancel *cancel, PageReader *out, ImgstatError *err);
+                               PageReader *out, ImgstatError *err);
 
 /* Returns whether devices that do not fetch decode the page selected, if a reader that does not
  * keep it has tiles_there set. */

@@ -480,7 +480,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                .most = work_output_bytes(decoder)};
     OutputFile output;
     ImgstatResult res =
-        output_file_open(&output, format, &place, &options, warnings, &worker->cancel, err);
+        output_file_open(&output, format, &place, &options, warnings, &worker->device->cancel, err);
     uint32_t *chain = NULL;
     if (res == IMGSTAT_OK)
         res = chosen_chain(file, &chain, &output.encoder->n_chain, err);

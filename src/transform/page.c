@@ -126,7 +126,7 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     for (uint32_t y = 0; y < band->height;) {
         const uint32_t n = band->height - y < rows ? band->height - y : (uint32_t)rows;
         const ImagePro piece = image_band(band, y, n);
-        IMGSTAT_TRY(cancel_check(&w->worker->cancel, err));
+        IMGSTAT_TRY(cancel_check(&w->worker->device->cancel, err));
         IMGSTAT_TRY(write_piece(w, &piece, err));
         y += n;
     }
@@ -172,8 +172,8 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .mapped = true},
                          err);
     if (res == IMGSTAT_OK)
-        res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
-                               &worker->cancel, &reader, err);
+        res = page_reader_open(worker->device, palette->indices, false, &worker->indices, &reader,
+                               err);
     ImgstatClamped *const clamped =
         res == IMGSTAT_OK && worker->clamped ? clamped_colours(mapper, palette) : NULL;
     if (res == IMGSTAT_OK && worker->clamped && !clamped)
@@ -205,8 +205,7 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const 
                                         .bits = page->bits,
                                         .alpha = page->alpha},
                            err));
-    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
-                                 &reader, err));
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &reader, err));
     Writing writing = {
         .worker = worker, .encoder = output->encoder, .sample = page->sample, .bits = page->bits};
     return page_reader_each(&reader, write_band, &writing, err);
@@ -394,14 +393,12 @@ static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker
         const bool tiles =
             plain && !worker->device->ops->fetches && page_reader_tiles_there(decoder);
         const bool keep = !tiles && page_memory(pipeline, decoder).keep;
-        IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
-                                     out, err));
+        IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, out, err));
         out->tiles_there = tiles;
         return IMGSTAT_OK;
     }
     page_reader_of_image(worker->device, there, out);
     out->decoder = decoder;
-    out->cancel = &worker->cancel;
     return IMGSTAT_OK;
 }
 

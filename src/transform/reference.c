@@ -85,8 +85,8 @@ static ImgstatResult measure(Reference *reference, TransformWorker *worker, Imgs
     TransferInput *input = NULL;
     BandMemory memory = {0};
     PageReader reader;
-    ImgstatResult res = page_reader_open(worker->device, reference->file->decoder, false, &memory,
-                                         &worker->cancel, &reader, err);
+    ImgstatResult res =
+        page_reader_open(worker->device, reference->file->decoder, false, &memory, &reader, err);
     if (res == IMGSTAT_OK)
         res = transfer_input_image(&reference->method[mode], &reader, shape, reference->memory,
                                    &input, err);
@@ -107,7 +107,7 @@ static ImgstatResult wait_for_others(Reference *reference, const TransformWorker
     enum { POLL_NS = 50000000 };
     while (reference->measuring) {
         struct timespec until;
-        IMGSTAT_TRY(cancel_check(&worker->cancel, err));
+        IMGSTAT_TRY(cancel_check(&worker->device->cancel, err));
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += POLL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;

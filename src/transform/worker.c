@@ -52,7 +52,8 @@ void mapped_pages_release(MappedPages *pages)
 ImgstatResult worker_open(Device *device, const char *name, unsigned threads, Cancel cancel,
                           TransformWorker *out, ImgstatError *err)
 {
-    *out = (TransformWorker){.device = device, .name = name, .cancel = cancel};
+    *out = (TransformWorker){.device = device, .name = name};
+    device->cancel = cancel;
     const ImgstatResult res = thread_pool_create(threads, &out->pool, err);
     out->deflaters = deflaters_create(); /* without it each file makes its own */
     if (res != IMGSTAT_OK)

@@ -36,17 +36,16 @@ typedef struct TransformWorker {
     MappedPages *mapped;     /* receives the pages of the file at hand; NULL: nobody asks */
     ImgstatClamped *clamped; /* of the page at hand; NULL: nothing is counted */
     uint64_t reserved;       /* bytes of the batch's memory budget: buffers and the file at hand */
-    Cancel cancel;
-    AtomicFile **output; /* NULL, or receives a file that is complete but for its name */
-    bool redoes;         /* the output exists and is not whole */
-    Feeder feeder;       /* where the device decodes many files at a time, */
-    const FedPage *fed;  /* and NULL, or the only page of the file at hand */
-    DevMem mapped_there; /* memory for a page that is mapped on the device */
-    PageRows *rows;      /* and for compressing it there; NULL: none yet */
+    AtomicFile **output;     /* NULL, or receives a file that is complete but for its name */
+    bool redoes;             /* the output exists and is not whole */
+    Feeder feeder;           /* where the device decodes many files at a time, */
+    const FedPage *fed;      /* and NULL, or the only page of the file at hand */
+    DevMem mapped_there;     /* memory for a page that is mapped on the device */
+    PageRows *rows;          /* and for compressing it there; NULL: none yet */
 } TransformWorker;
 
 /* Makes what a worker with `threads` threads needs beside a device. Takes over the device, and
- * closes it on failure. name: outlives the worker. */
+ * closes it on failure. name: outlives the worker. cancel: of the device from now on. */
 ImgstatResult worker_open(Device *device, const char *name, unsigned threads, Cancel cancel,
                           TransformWorker *out, ImgstatError *err);
 

@@ -220,6 +220,69 @@ def test_dlpack_lets_go():
     assert sys.getrefcount(x) == before
 
 
+class Tensor(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64),
+                ("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("dtype", ctypes.c_uint8 * 4),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64)]
+
+
+EXPORT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(Tensor)))
+DELETE = ctypes.PYFUNCTYPE(None, ctypes.POINTER(Tensor))
+
+
+class Exchange(ctypes.Structure):
+    """DLPackExchangeAPI."""
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("previous", ctypes.c_void_p), ("allocate", ctypes.c_void_p), ("export", EXPORT),
+                ("others", ctypes.c_void_p * 3)]
+
+
+class ByType(Exporter):
+    """What has the C functions of DLPack 1.2 too, here of version 2 and 1."""
+    calls, kept, fails, device = [], [], False, 1
+
+    @EXPORT
+    def export(self, out):
+        self.calls.append("export")
+        if self.fails:
+            return -1
+        shape = (ctypes.c_int64 * 2)(*self.x.shape)
+        tensor = Tensor(version=(1, 3), deleter=ctypes.cast(self.delete, ctypes.c_void_p), data=self.x.ctypes.data,
+                             device=(self.device, 0), ndim=2, dtype=(1, 8, 1, 0),
+                             shape=ctypes.addressof(shape))
+        self.kept.append((shape, tensor))
+        out[0] = ctypes.pointer(tensor)
+        return 0
+
+    @DELETE
+    def delete(tensor):
+        ByType.calls.append("delete")
+
+    def __dlpack__(self, **words):
+        self.calls.append("__dlpack__")
+        return super().__dlpack__(**words)
+
+    first = Exchange(version=(1, 2), export=export)
+    second = Exchange(version=(2, 0), previous=ctypes.addressof(first))
+    ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
+    name = b"dlpack_exchange_api"
+    __dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(ctypes.byref(second), name, None)
+
+
+def test_dlpack_by_type():
+    y = ByType(picture("u1", (20, 30)))
+    ByType.calls.clear()
+    assert same(imgstat.stats(y), y.x[..., None]) and ByType.calls == ["export", "delete"]
+    imgstat.equalize(y, out=y)
+    for words, calls in (({"fails": True}, ["export", "__dlpack__"]), ({"fails": False, "device": 2}, ["export", "delete", "__dlpack__"])):
+        y.__dict__.update(words)
+        ByType.calls.clear()
+        assert same(imgstat.stats(y), y.x[..., None]) and ByType.calls[: len(calls)] == calls
+    ByType.second.previous = None
+    ByType.calls.clear()
+    assert same(imgstat.stats(y), y.x[..., None]) and set(ByType.calls) == {"__dlpack__"}
+
+
 def test_results_are_arrays_for_everybody():
     x = picture("u1", (20, 20))
     counts = imgstat.stats(x).histogram.counts

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* array_out.c: the type imgstat.Array: the buffer protocol, and what it says of itself. */
+#define _GNU_SOURCE
 #include "array_out.h"
 #include "driver.h"
 #include "error.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* A cache line: jax copies what is not aligned so. */
 enum { ALIGNMENT = 64 };
@@ -72,6 +75,19 @@ static int64_t set_shape(ArrayParts *parts, const int64_t *shape)
     return bytes;
 }
 
+/* Page by page the system takes longer for a large result than a transform: it is asked for huge
+ * pages, as numpy does for its arrays. */
+static void *allocate(size_t bytes)
+{
+    enum { LARGE = 8 << 20 };
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *const memory = aligned_alloc(ALIGNMENT, (bytes / ALIGNMENT + 1) * ALIGNMENT);
+    const uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
+    if (memory && bytes >= LARGE) /* or not: no harm */
+        (void)madvise((void *)first, (uintptr_t)memory + bytes - first, MADV_HUGEPAGE);
+    return memory;
+}
+
 PyObject *array_allocate(State *state, ImgstatSample sample, int n_dims, const int64_t *shape)
 {
     ArrayParts parts = {
@@ -79,7 +95,7 @@ PyObject *array_allocate(State *state, ImgstatSample sample, int n_dims, const i
     const int64_t bytes = set_shape(&parts, shape);
     if (bytes < 0)
         return NULL;
-    parts.context = aligned_alloc(ALIGNMENT, ((size_t)bytes / ALIGNMENT + 1) * ALIGNMENT);
+    parts.context = allocate((size_t)bytes);
     parts.data = (uintptr_t)parts.context;
     return parts.context ? array_create(state, &parts) : PyErr_NoMemory();
 }

@@ -67,6 +67,7 @@ static int call_begin(Call *call, const Words *words)
     batch->warned = file_jobs_warned;
     batch->progress = file_jobs_done;
     batch->reading = file_jobs_read;
+    batch->cancelled = file_jobs_cancelled;
     batch->context = &call->jobs;
     return 0;
 }
@@ -95,11 +96,11 @@ PyObject *dataset_measure(PyObject *self, PyObject *args, PyObject *kwargs)
     if (call_begin(&call, &words) == 0) {
         ImgstatError err = {0};
         ImgstatResult res;
-        Py_BEGIN_ALLOW_THREADS
+        work_begin(&call.jobs.work, NULL);
         pthread_mutex_lock(&saved->lock);
         res = imgstat_dataset_measure(saved->object, &call.batch, &call.jobs.stream, &err);
         pthread_mutex_unlock(&saved->lock);
-        Py_END_ALLOW_THREADS
+        work_end(&call.jobs.work);
         made = file_jobs_answer(state, &call.jobs, Py_NewRef(self), res, &err);
     }
     call_end(&call);
@@ -175,10 +176,10 @@ PyObject *dataset_stats(PyObject *self, PyObject *args, PyObject *kwargs)
         read_measure(&words.measure, readable, &call.measure) == 0) {
         ImgstatError err = {0};
         ImgstatResult res;
-        Py_BEGIN_ALLOW_THREADS
+        work_begin(&call.jobs.work, NULL);
         res = imgstat_dataset_compute(dataset, &call.batch, words.files ? &call.jobs.stream : NULL,
                                       &err);
-        Py_END_ALLOW_THREADS
+        work_end(&call.jobs.work);
         made = file_jobs_answer(state, &call.jobs, Py_NewRef(own), res, &err);
     }
     if (made) {

@@ -122,6 +122,8 @@ void device_give(State *state, ImgstatDevice *device)
 {
     OpenDevice *given = NULL, **place = NULL;
     unsigned idle = 0;
+    if (device)
+        imgstat_device_cancel(device, NULL, NULL);
     lock_list();
     for (OpenDevice **at = &state->devices; *at; at = &(*at)->next)
         if ((*at)->device == device) {

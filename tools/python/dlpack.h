@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dlpack.h: the structs of DLPack 1.0, by which libraries exchange arrays (data-apis.org). */
+/* dlpack.h: the structs of DLPack, by which libraries exchange arrays (data-apis.org). */
 #ifndef IMGSTAT_PYTHON_DLPACK_H
 #define IMGSTAT_PYTHON_DLPACK_H
 
@@ -48,5 +48,15 @@ typedef struct DLManagedTensorVersioned {
     uint64_t flags;
     DLTensor tensor;
 } DLManagedTensorVersioned;
+
+/* In a capsule "dlpack_exchange_api", which a type has as __dlpack_c_exchange_api__ (DLPack 1.2).
+ */
+typedef struct DLExchange {
+    uint32_t major, minor;
+    const struct DLExchange *previous; /* of an older version, or NULL */
+    void *allocate;
+    int (*export_array)(void *array, DLManagedTensorVersioned **out); /* 0, or -1: an exception */
+    /* and others */
+} DLExchange;
 
 #endif

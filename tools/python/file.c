@@ -116,14 +116,37 @@ ImgstatResult file_page_select(FileObject *file, uint32_t page, ImgstatError *er
     return res;
 }
 
+/* Reads the rows of an image, of whole tiles or strips, and so few at a time that a signal ends it
+ * soon. */
+static ImgstatResult read_parts(FileObject *file, const ImagePro *image, Work *work,
+                                ImgstatError *err)
+{
+    enum { PART_BYTES = 8 << 20 };
+    ImgstatLayout layout;
+    ImgstatResult res = imgstat_file_layout(file->file, &layout, err);
+    const uint64_t few = PART_BYTES / (image->pitch + 1) + 1;
+    const bool whole = res == IMGSTAT_OK && (layout.tiled || layout.tile_height <= few);
+    const uint64_t tile = whole && layout.tile_height ? layout.tile_height : 1;
+    const uint64_t rows = (few + tile - 1) / tile * tile;
+    for (uint64_t y = 0; y < image->height && res == IMGSTAT_OK; y += rows) {
+        ImagePro part = *image;
+        part.host = (char *)image->host + y * image->pitch;
+        part.height = (uint32_t)(image->height - y < rows ? image->height - y : rows);
+        res = work_cancelled(work) ? IMGSTAT_ERR_CANCELLED
+                                   : imgstat_file_read(file->file, &part, err);
+    }
+    return res;
+}
+
 /* Reads the next `rows` rows of the page into a new image. */
-static ImgstatResult read_rows(FileObject *file, uint32_t rows, ImagePro *out, ImgstatError *err)
+static ImgstatResult read_rows(FileObject *file, uint32_t rows, Work *work, ImagePro *out,
+                               ImgstatError *err)
 {
     const ImgstatPage *const info = &file->info;
     ImgstatResult res =
         imgstat_image_create(info->width, rows, info->channels, info->sample, info->bits, out, err);
     if (res == IMGSTAT_OK)
-        res = imgstat_file_read(file->file, out, err);
+        res = read_parts(file, out, work, err);
     if (res == IMGSTAT_OK)
         file->next_row += rows;
     else
@@ -132,7 +155,8 @@ static ImgstatResult read_rows(FileObject *file, uint32_t rows, ImagePro *out, I
 }
 
 /* Goes to a row of a page. Rows before it are read, if they are not behind. */
-static ImgstatResult go_to_row(FileObject *file, uint32_t page, uint32_t row, ImgstatError *err)
+static ImgstatResult go_to_row(FileObject *file, uint32_t page, uint32_t row, Work *work,
+                               ImgstatError *err)
 {
     enum { SKIPPED_ROWS = 64 };
     ImgstatResult res = IMGSTAT_OK;
@@ -143,7 +167,7 @@ static ImgstatResult go_to_row(FileObject *file, uint32_t page, uint32_t row, Im
     while (res == IMGSTAT_OK && file->next_row < row && row <= file->info.height) {
         const uint32_t left = row - file->next_row;
         ImagePro skipped;
-        res = read_rows(file, left < SKIPPED_ROWS ? left : SKIPPED_ROWS, &skipped, err);
+        res = read_rows(file, left < SKIPPED_ROWS ? left : SKIPPED_ROWS, work, &skipped, err);
         imgstat_image_release(&skipped);
     }
     return res;
@@ -169,14 +193,15 @@ static PyObject *read_page(PyObject *self, PyObject *args)
     ImagePro image = {.host = NULL};
     ImgstatError err = {0};
     ImgstatResult res;
-    Py_BEGIN_ALLOW_THREADS
-    res = go_to_row(file, page, row, &err);
+    Work work;
+    work_begin(&work, &file->stopped);
+    res = go_to_row(file, page, row, &work, &err);
     const uint32_t left = row < file->info.height ? file->info.height - row : 0;
     if (res == IMGSTAT_OK)
-        res = read_rows(file, rows < left ? rows : left, &image, &err);
+        res = read_rows(file, rows < left ? rows : left, &work, &image, &err);
     if (res != IMGSTAT_OK)
         imgstat_image_release(&image);
-    Py_END_ALLOW_THREADS
+    work_end(&work);
     PyObject *array = NULL;
     if (res == IMGSTAT_OK)
         array = array_of_image(state_of_type(Py_TYPE(self)), &image, image.channels > 1);
@@ -310,10 +335,12 @@ static ImgstatRecord *measure_pages(FileObject *file, const PagesOptions *option
     if (device) {
         ImgstatError err = {0};
         ImgstatResult res;
-        Py_BEGIN_ALLOW_THREADS
+        Work work;
+        imgstat_device_cancel(device, work_cancelled, &work);
+        work_begin(&work, &file->stopped);
         res = imgstat_measure_pages(device, file->file, pages, n, how, &record, &err);
         device_give(state, device);
-        Py_END_ALLOW_THREADS
+        work_end(&work);
         if (res != IMGSTAT_OK)
             file_raise(file, res, &err);
     }
@@ -410,6 +437,14 @@ static PyObject *get_closed(PyObject *self, void *unused)
     return PyBool_FromLong(!((FileObject *)self)->file);
 }
 
+/* Ends what another thread reads and measures, which fails. */
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    atomic_store(&((FileObject *)self)->stopped, true);
+    Py_RETURN_NONE;
+}
+
 static PyObject *lost_rows(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -431,6 +466,7 @@ static PyMethodDef methods[] = {
     {"record", WITH_WORDS(measure_record), NULL},
     {"fits", fits, METH_VARARGS, NULL},
     {"lost_rows", lost_rows, METH_NOARGS, NULL},
+    {"stop", stop, METH_NOARGS, NULL},
     {"close", close_file, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -6,6 +6,7 @@
 #include "file_input.h"
 #include "open_options.h"
 #include "warnings.h"
+#include "work.h"
 
 /* The lock is the file's, which serves one thread at a time. No thread waits for it with the GIL.
  */
@@ -17,7 +18,8 @@ typedef struct FileObject {
     Warnings warnings; /* that are not reported yet */
     uint32_t page;     /* that is selected, or IMGSTAT_NO_PAGE */
     uint32_t next_row;
-    ImgstatPage info; /* of that page */
+    atomic_bool stopped; /* what reads and measures ends */
+    ImgstatPage info;    /* of that page */
 } FileObject;
 
 /* Begins a call. Returns false with an exception if the file is closed. */

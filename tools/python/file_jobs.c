@@ -155,6 +155,11 @@ bool file_jobs_done(void *context, const ImgstatDone *done)
     return file_jobs_read(context, done->job + 1);
 }
 
+bool file_jobs_cancelled(void *context)
+{
+    return work_cancelled(&((FileJobs *)context)->work);
+}
+
 void file_jobs_warned(void *context, size_t job, const char *sentence)
 {
     FileJobs *const jobs = context;

@@ -5,8 +5,7 @@
 
 #include "keywords.h"
 #include "warnings.h"
-
-#include <pthread.h>
+#include "work.h"
 
 /* Keyword arguments of the functions for many files. All may be NULL or None. */
 typedef struct JobOptions {
@@ -27,6 +26,7 @@ typedef struct FileJobs {
     PyObject *files, *iterator; /* files: the caller's */
     PyObject *group, *progress; /* the caller's, or NULL */
     const char *pages;
+    Work work;                   /* of the caller, while the library works */
     PyObject *kept;              /* the first exception of another thread */
     pthread_mutex_t lock;        /* guards what follows; it is held for a moment */
     struct Flight *first, *last; /* jobs that are not reported */
@@ -43,6 +43,8 @@ void file_jobs_end(FileJobs *jobs);
  * done. False, with an exception, after a signal. */
 bool file_jobs_read(void *context, size_t n);
 bool file_jobs_done(void *context, const ImgstatDone *done);
+/* Its callback `cancelled`, on any thread. */
+bool file_jobs_cancelled(void *context);
 /* Its callback for warnings, on any thread. */
 void file_jobs_warned(void *context, size_t job, const char *sentence);
 

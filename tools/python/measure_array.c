@@ -19,7 +19,8 @@ typedef struct Call {
     ImgstatMeasure how;
     const char *device; /* NULL: where the pixels are */
     unsigned threads;
-    uint16_t planes;         /* records of an image */
+    uint16_t planes; /* records of an image */
+    Work work;
     ImgstatRecord **records; /* images.n * planes; of a merging call 2: the sum, and an image's */
 } Call;
 
@@ -86,19 +87,19 @@ static size_t chunk_of(const Call *call)
     return n < images->n ? n : images->n;
 }
 
-static ImgstatResult measure_images(Call *call, ImgstatDevice *device, Work *work, bool *going,
-                                    ImgstatError *err)
+static ImgstatResult measure_images(Call *call, ImgstatDevice *device, ImgstatError *err)
 {
     const size_t chunk = chunk_of(call), n = call->images.n;
     ArrayScratch scratch = {NULL, NULL};
     ImgstatResult res = IMGSTAT_OK;
     ImagePro *const images = chunk > 1 ? malloc(chunk * call->planes * sizeof *images) : NULL;
-    for (size_t i = 0; i < n && res == IMGSTAT_OK && *going; i += images ? chunk : 1) {
+    for (size_t i = 0; i < n && res == IMGSTAT_OK; i += images ? chunk : 1) {
         res = images ? measure_chunk(call, device, i, n - i < chunk ? n - i : chunk, images, err)
               : call->how.mergeable
                   ? merge_image(call, device, i, &scratch, err)
                   : measure_image(call, device, i, &scratch, &call->records[i * call->planes], err);
-        *going = work_continues(work);
+        if (res == IMGSTAT_OK && work_cancelled(&call->work))
+            res = IMGSTAT_ERR_CANCELLED;
     }
     free(images);
     array_scratch_release(&scratch);
@@ -114,18 +115,17 @@ static int measure_all(Call *call)
         return -1;
     ImgstatError err;
     ImgstatResult res = IMGSTAT_OK;
-    bool going = true;
-    Work work;
-    work_begin(&work);
+    imgstat_device_cancel(device, work_cancelled, &call->work);
+    work_begin(&call->work, NULL);
     if (view->memory == IMGSTAT_CUDA)
         res = driver_wait(view->device_id, view->stream, &err);
     if (res == IMGSTAT_OK)
-        res = measure_images(call, device, &work, &going, &err);
+        res = measure_images(call, device, &err);
     device_give(call->state, device);
-    work_end(&work);
+    work_end(&call->work);
     if (res != IMGSTAT_OK)
         raise_result(call->state, res, &err);
-    return res == IMGSTAT_OK && going ? 0 : -1;
+    return res == IMGSTAT_OK ? 0 : -1;
 }
 
 static size_t n_records(const Call *call)

@@ -27,6 +27,7 @@ typedef struct Call {
     const char *device;
     unsigned threads;
     HeldChain *chain; /* NULL: the calls of the library wait */
+    Work run;
 } Call;
 
 /* ---- The way --------------------------------------------------------------------------------- */
@@ -279,18 +280,18 @@ static size_t at_once(const Call *call)
                : 1;
 }
 
-/* Maps all images, without the interpreter's lock. *going: no signal came. */
-static ImgstatResult map_images(Call *call, ImgstatDevice *device, Work *work, bool *going,
-                                ImgstatError *err)
+/* Maps all images, without the interpreter's lock. */
+static ImgstatResult map_images(Call *call, ImgstatDevice *device, ImgstatError *err)
 {
     const ArrayView *const view = &call->from.view;
     ImgstatResult res = IMGSTAT_OK;
     if (view->memory == IMGSTAT_CUDA && !call->chain)
         res = driver_wait(view->device_id, view->stream, err);
     const size_t each = at_once(call);
-    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK && *going; i += each) {
+    for (size_t i = 0; i < call->from.n && res == IMGSTAT_OK; i += each) {
         res = transform_images(call, device, i, each, err);
-        *going = work_continues(work);
+        if (res == IMGSTAT_OK && work_cancelled(&call->run))
+            res = IMGSTAT_ERR_CANCELLED;
     }
     return res;
 }
@@ -299,27 +300,26 @@ static ImgstatResult map_images(Call *call, ImgstatDevice *device, Work *work, b
 static int transform_all(Call *call)
 {
     ImgstatError err;
-    Work work;
-    bool going = true;
     ImgstatDevice *device = NULL;
-    work_begin(&work);
+    work_begin(&call->run, NULL);
     ImgstatResult res = call->work->chain ? IMGSTAT_OK : find_chain(call, &err);
     if (res == IMGSTAT_OK && !call->chain) {
-        work_end(&work);
+        work_end(&call->run);
         device = device_take_for(call->state, &call->from.view, call->device, call->threads);
         if (!device)
             return -1;
-        work_begin(&work);
+        imgstat_device_cancel(device, work_cancelled, &call->run);
+        work_begin(&call->run, NULL);
     }
     if (res == IMGSTAT_OK)
-        res = map_images(call, device, &work, &going, &err);
+        res = map_images(call, device, &err);
     if (!call->work->chain)
         chain_give(call->chain);
     device_give(call->state, device);
-    work_end(&work);
+    work_end(&call->run);
     if (res != IMGSTAT_OK)
         raise_result(call->state, res, &err);
-    return res == IMGSTAT_OK && going ? 0 : -1;
+    return res == IMGSTAT_OK ? 0 : -1;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */

@@ -64,6 +64,7 @@ typedef struct Call {
     File *files;
     ImgstatJob *jobs;
     PyObject *progress;
+    Work work;
     Warnings warnings;
 } Call;
 
@@ -221,6 +222,11 @@ static bool report(void *context, const ImgstatDone *done)
     return good;
 }
 
+static bool is_cancelled(void *context)
+{
+    return work_cancelled(&((Call *)context)->work);
+}
+
 /* The Error of a file, with the exception of its object as the cause. */
 static PyObject *file_error(State *state, const File *file)
 {
@@ -269,10 +275,11 @@ static PyObject *transform_files(PyObject *module, PyObject *args, PyObject *kwa
         ImgstatError err = {0};
         ImgstatResult res;
         call.batch.progress = report;
+        call.batch.cancelled = is_cancelled;
         call.batch.context = &call;
-        Py_BEGIN_ALLOW_THREADS
+        work_begin(&call.work, NULL);
         res = imgstat_batch_run(&call.batch, call.jobs, call.n, &err);
-        Py_END_ALLOW_THREADS
+        work_end(&call.work);
         if (!PyErr_Occurred() && res == IMGSTAT_OK)
             made = outcomes(state, &call);
         else

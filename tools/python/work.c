@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* work.c: releases the interpreter's lock, and takes it now and then to look for signals. */
+#define _GNU_SOURCE
 #include "work.h"
 
 #include <time.h>
+#include <unistd.h>
 
 /* Seconds between two looks. A look waits for the lock, which another thread may have for 5 ms. */
-static const double between_looks = 0.1;
+static const double between_looks = 0.05;
 
 static double now(void)
 {
@@ -14,22 +16,33 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void work_begin(Work *work)
+void work_begin(Work *work, const atomic_bool *stop)
 {
-    work->looked = now();
+    *work = (Work){.caller = pthread_self(), .looked = now(), .stop = stop};
     work->thread = PyEval_SaveThread();
 }
 
-bool work_continues(Work *work)
+/* Python handles signals on the main thread alone. */
+static void look(Work *work)
 {
     const double time = now();
     if (time - work->looked < between_looks)
-        return true;
+        return;
     work->looked = time;
+    if (gettid() != getpid())
+        return;
     PyEval_RestoreThread(work->thread);
-    const int status = PyErr_CheckSignals();
+    if (PyErr_Occurred() || PyErr_CheckSignals() != 0)
+        atomic_store(&work->ended, true);
     work->thread = PyEval_SaveThread();
-    return status == 0;
+}
+
+bool work_cancelled(void *context)
+{
+    Work *const work = context;
+    if (pthread_equal(pthread_self(), work->caller) && !atomic_load(&work->ended))
+        look(work);
+    return atomic_load(&work->ended) || (work->stop && atomic_load(work->stop));
 }
 
 void work_end(Work *work)

@@ -6,17 +6,23 @@
 #include "module.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Work without the interpreter's lock. */
 typedef struct Work {
     PyThreadState *thread;
-    double looked; /* for signals, in seconds */
+    pthread_t caller;
+    double looked;     /* for signals, in seconds */
+    atomic_bool ended; /* by an exception */
+    const atomic_bool *stop;
 } Work;
 
-void work_begin(Work *work);
+/* stop: NULL, or what another thread sets to end the work. */
+void work_begin(Work *work, const atomic_bool *stop);
 
-/* Called between images. False: a signal has raised an exception, such as KeyboardInterrupt. */
-bool work_continues(Work *work);
+/* Whether the work should end: a signal has raised an exception, such as KeyboardInterrupt, or a
+ * callback has. What the library calls as `cancelled`, from any thread. context: a Work. */
+bool work_cancelled(void *context);
 void work_end(Work *work);
 
 /* Begins a call in which threads of the library call objects of Python: only in the main

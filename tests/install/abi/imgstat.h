@@ -142,6 +142,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *nam
 IMGSTAT_API void imgstat_device_close(ImgstatDevice *device); /* accepts NULL */
 /* Fills in the name, description and memory of a device, as imgstat_device_list does. */
 IMGSTAT_API void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out);
+/* `cancelled` is called often while the device works and files are read for it, from any thread.
+ * True: the call of the library ends with IMGSTAT_ERR_CANCELLED; of an output in memory a part may
+ * be written. A GPU ends what it has begun. NULL, as at first: nothing ends early. Not during a
+ * call. */
+IMGSTAT_API void imgstat_device_cancel(ImgstatDevice *device, bool (*cancelled)(void *context),
+                                       void *context);
 /* Lists up to capacity devices that could be opened here; returns how many there are. out may be
  * NULL where only their number is asked for. */
 IMGSTAT_API size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity);
@@ -425,10 +431,6 @@ typedef struct ImgstatMeasure {
     /* Pixels that are clipped in all colours (imgstat_record_clipped), counted in the first read as
      * the hash is made; of integers of at most 16 bits. */
     bool clipped;
-    /* NULL, or called often while the pixels of a file are read, from any thread. True: measuring
-     * ends with IMGSTAT_ERR_CANCELLED. */
-    bool (*cancelled)(void *context);
-    void *context; /* argument of `cancelled` */
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -1114,6 +1116,9 @@ typedef struct ImgstatMeasureBatch {
     /* NULL, or called on the calling thread during each read of imgstat_dataset_compute. files: the
      * number of those read so far. False: it ends with IMGSTAT_ERR_CANCELLED. */
     bool (*reading)(void *context, size_t files);
+    /* NULL, or called often, from any thread. True: no further job begins, and the result is
+     * IMGSTAT_ERR_CANCELLED, as is that of jobs at work; a data set has nothing of these. */
+    bool (*cancelled)(void *context);
     void *context; /* argument of the functions above */
     /* NULL, or the processes that share the reads of imgstat_dataset_compute: each has the whole
      * data set, and a part of its files as jobs. */

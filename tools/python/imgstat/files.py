@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike
+from threading import Event
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, overload
 
@@ -289,12 +290,19 @@ class Measured(NamedTuple):
 _OPEN_OPTIONS = ("name", "salvage", "indices", "ignore_masks", "alpha_masks", "mask", "mask_page", "nodata", "limits")
 
 
-def _measure(source: Source, opened: dict[str, Any], options: dict[str, Any]) -> list[Measured]:
+def _measure(source: Source, opened: dict[str, Any], options: dict[str, Any], at_work: set[File],
+             stopping: Event) -> list[Measured]:
     done: list[Measured] = []
     try:
         with open(source, **opened) as file:
-            for page in file.images:
-                done.append(Measured(source, page, page.stats(**options), None))
+            at_work.add(file)
+            try:
+                if stopping.is_set():
+                    file._handle.stop()
+                for page in file.images:
+                    done.append(Measured(source, page, page.stats(**options), None))
+            finally:
+                at_work.discard(file)
     except Error as error:
         done.append(Measured(source, None, None, error))
     return done
@@ -312,16 +320,22 @@ def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) 
     options = {"threads": 1, **options}
     n = threads or len(os.sched_getaffinity(0))
     waiting: deque[Future[list[Measured]]] = deque()
+    at_work: set[File] = set()
+    stopping = Event()
     pool = ThreadPoolExecutor(n, "imgstat")
     try:
         for source in files:
-            waiting.append(pool.submit(_measure, source, opened, options))
+            waiting.append(pool.submit(_measure, source, opened, options, at_work, stopping))
             if len(waiting) > 2 * n:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        stopping.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for file in at_work.copy():
+            file._handle.stop()
+        pool.shutdown()
 
 
 class Transformed(NamedTuple):
