@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_transfer: any bytes as a saved transfer. One that is taken must be written and read again as
- * the same text, and map samples without a fault. */
+ * the same text, have ranges that ascend, and map samples without a fault. */
 #include "cpu/map_rows.h"
 #include "transfer/json.h"
 
@@ -61,6 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fprintf(stderr, "%s\n%s\n", text, text_again ? text_again : "is not taken");
         abort();
     }
+    for (uint16_t i = 0; i < transfer->n_maps; i++)
+        if (transfer->maps[i].to.lo_key > transfer->maps[i].to.hi_key)
+            abort();
     apply(transfer, data, size);
     free(text_again);
     free(text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* any.h: bounded proofs. A proof calls any(n) for each number that it lets be anything below n.
  * Compiled by itself it runs once for every combination of them, each time to its end, under the
- * sanitizers of the build: a proof by exhaustion. Frama-C takes them as unknown, and shows for all
- * at once that nothing undefined happens: see frama_c.sh. */
+ * sanitizers of the build: a proof by exhaustion. Frama-C and CBMC take them as unknown, and show
+ * for all at once that nothing undefined happens: see frama_c.sh and cbmc.sh. */
 #ifndef IMGSTAT_PROOFS_ANY_H
 #define IMGSTAT_PROOFS_ANY_H
 
@@ -23,6 +23,25 @@ static unsigned any(unsigned n)
 {
     return Frama_C_unsigned_int_interval(0, n - 1);
 }
+
+int main(void)
+{
+    prove();
+    return 0;
+}
+
+#elif defined(__CPROVER__)
+
+unsigned nondet_unsigned(void);
+
+static unsigned any(unsigned n)
+{
+    const unsigned chosen = nondet_unsigned();
+    __CPROVER_assume(chosen < n);
+    return chosen;
+}
+
+#define demand(holds, what) __CPROVER_assert(holds, what)
 
 int main(void)
 {

@@ -22,6 +22,9 @@ FAULTS = [
     ("lzw", "codec/lzw_lanes.h", "bit + width > 8 * c->n_in", "bit > 8 * c->n_in"),
     ("lzw", "tiff/lzw.c", "string.length + SLACK)", "string.length)"),
     ("inflate_lanes", "codec/inflate_lanes.h", "length > c->n_in - from", "length > c->n_in"),
+    ("inflate_lanes", "codec/inflate_lanes.h", "length > c->n_out - at->done", "length > c->n_out - at->done + 1"),
+    ("inflate_lanes", "codec/inflate_lanes.h", "!huffman_complete(&s->distance_code, false)", "s->distance_code.count[1] > 2"),
+    ("inflate", "codec/deflate_codes.c", "DEFLATE_LENGTH_CODES, count) != 0", "DEFLATE_LENGTH_CODES, count) < 0"),
     ("inflate", "codec/deflate_symbols.h", "distance > (size_t)(*out - start))", "distance > (size_t)(*out - start) + 1)"),
     ("rows", "png/filter.c", "c = above[i];\n            to[i]", "c = above[0];\n            to[i]"),
     ("rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
@@ -29,6 +32,9 @@ FAULTS = [
     ("rows", "tiff/unpack.c", "i % 8) & 1", "i % 8) & 3"),
     ("rows", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
     ("changed_record-gray4", "record/byte_stream.c", "(reader->end - reader->at) < n)", "(reader->end - reader->at) + 1 < n)"),
+    ("numbers", "record/byte_stream.c", "*byte == 0 && shift > 0)", "*byte == 0 && shift > 56)"),
+    ("changed_transfer-floats", "transfer/json_read.c", " || *lo > *hi)", ")"),
+    ("changed_png", "png/chunks.c", " && *at <= source->bytes", ""),
 ]
 INCLUDED_BY = {"codec/deflate_symbols.h": "codec/deflate_decode.c"}
 

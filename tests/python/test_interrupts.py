@@ -70,5 +70,6 @@ def test_ctrl_c_ends_it_soon(tmp_path, is_small):
     for name, whole, end, left in map(json.loads, done.stdout.splitlines()):
         print(name, f"{whole:.2f} s, ended after {end} s")
         assert end is not None, f"{name}: done, or another exception"
-        assert end < max(0.3, whole / 2), f"{name}: {end} s of {whole} s"  # on a machine at rest 0.05 s
+        most = max(2 if is_small else 0.5, whole / 2)  # on a machine at rest 0.05 s
+        assert end < most, f"{name}: {end} s of {whole} s"
         assert left == ["x.png"], name

@@ -349,6 +349,8 @@ static void check_chunks(ImgstatSample sample, uint32_t width, uint32_t height, 
 {
     const unsigned chunks = ((width - 1) / tile_width + 1) * ((height - 1) / tile_height + 1);
     for (unsigned threads = 1; threads <= 3; threads++) {
+        if (!is_run(threads + channels, 3))
+            continue;
         Page page;
         page_init(&page, sample, width, height, channels, tile_height, &all, threads);
         MemoryDecoder *const m = &page.m;
