@@ -380,11 +380,14 @@ static bool has_last(const Source *source, const TiffKind *kind, const TiffField
     return at <= source->bytes && bytes <= source->bytes - at;
 }
 
-/* The directory at `at` and those behind it, with `deeper` levels of SubIFDs. */
-static bool are_whole(const Source *source, const TiffKind *kind, uint64_t at, unsigned deeper)
+/* The directory at `at` and those behind it, with `deeper` levels of SubIFDs. left: how many steps
+ * may be taken; what is behind them counts as whole. */
+static bool are_whole(const Source *source, const TiffKind *kind, uint64_t at, unsigned deeper,
+                      uint32_t *left)
 {
     TiffDirectory directory = {.next = at};
-    while (directory.next >= at && directory.next != 0) { /* no loop */
+    while (directory.next >= at && directory.next != 0 && *left > 0) { /* no loop */
+        *left -= 1;
         at = directory.next;
         if (tiff_directory_read(source, kind, at, &directory, NULL) != IMGSTAT_OK)
             return true;
@@ -393,9 +396,10 @@ static bool are_whole(const Source *source, const TiffKind *kind, uint64_t at, u
             !has_last(source, kind, &field[TIFF_FIELD_STRIPS], &field[TIFF_FIELD_STRIP_BYTES]) ||
             !has_last(source, kind, &field[TIFF_FIELD_TILES], &field[TIFF_FIELD_TILE_BYTES]))
             return false;
-        for (uint64_t k = 0; deeper > 0 && k < sub->count; k++) {
+        for (uint64_t k = 0; deeper > 0 && *left > 0 && k < sub->count; k++) {
             const uint64_t below = tiff_field_value(source, kind, sub, k);
-            if (below > 0 && !are_whole(source, kind, below, deeper - 1))
+            *left -= 1;
+            if (below > 0 && !are_whole(source, kind, below, deeper - 1, left))
                 return false;
         }
         at++;
@@ -407,8 +411,9 @@ bool tiff_is_whole(const Source *source)
 {
     TiffKind kind;
     uint64_t first = 0;
+    uint32_t left = 1 << 18; /* a second of reading; outputs of imgstat have far fewer */
     return read_header(source, &kind, &first, NULL) == IMGSTAT_OK &&
-           are_whole(source, &kind, first, 1);
+           are_whole(source, &kind, first, 1, &left);
 }
 
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warnings *warnings,

@@ -108,6 +108,13 @@ def test_work(program, folder):
     (folder / "out.tif").unlink()
 
 
+def test_whole(program, folder):
+    """Whether an output is whole is asked of what lies there, whatever that is."""
+    out = write(folder, "out.tif", hostile.many_below())
+    done = harness.run(program, "normalize", "--skip-existing", write(folder, "in.png", harness.png(1, 1, 8, b"\0")), "-o", out)
+    check(out.read_bytes() == hostile.many_below(), f"a file that ends as it says was replaced: {done.stderr!r}")
+
+
 def test_codecs(program, folder):
     """Codecs that are refused are so before they see the file."""
     sentence = "not among the codecs that are allowed"

@@ -169,6 +169,13 @@ def sparse(side=1 << 18):
     return struct.pack("<2sHI", b"II", 42, 8) + directory(8, side, side, {273: (LONG, [0]), 279: (LONG, [0])})
 
 
+def many_below(n=200_000, chain=20_000):
+    """SubIFDs that are all the same chain of directories."""
+    links = b"".join(struct.pack("<HHHIII", 1, 256, SHORT, 1, 1, 8 + 18 * (i + 1) if i + 1 < chain else 0) for i in range(chain))
+    return (struct.pack("<2sHI", b"II", 42, 8 + len(links)) + links +
+            directory(8 + len(links), 1, 1, {330: (LONG, n, 8 + len(links) + 2 + 12 * 8 + 4)}) + struct.pack("<I", 8) * n)
+
+
 FILES = {
     "jbig_abort.tif": lambda: jbig(0x7FFFFFFF, 0x7FFFFFFF),
     "jbig_reversed.tif": lambda: jbig(0x7FFFFFFF, 0x7FFFFFFF, order=2),
@@ -190,6 +197,7 @@ FILES = {
     "interlaced.png": interlaced_work,
     "pages.tif": many_pages,
     "sparse.tif": sparse,
+    "below.tif": many_below,
 }
 
 
