@@ -203,7 +203,7 @@ Test(parallel_inflate, large_streams, .timeout = 300)
         for (size_t i = 0; i < 4; i++)
             stream[bytes++] = (uint8_t)(check >> (24 - 8 * i));
         for (size_t w = 0; w < 6; w++)
-            if (w != 4 && is_run(w, 3))
+            if (w == 3 || (w != 4 && is_run(w, 2))) /* of way 3 parts are surely used */
                 expect_same(stream, bytes, from, MOST, &ways[w], to);
     }
     cr_log_info("%u parts", used_parts);
