@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("numpy")
 
 CHILD = '''
-import json, os, signal, sys, tempfile, threading, time
+import io, json, os, signal, sys, tempfile, threading, time
 import numpy as np
 import imgstat
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it leaves in the background without
@@ -17,7 +17,7 @@ folder, words = sys.argv[1], {"threads": 1}
 side = int(sys.argv[2])
 x = np.random.default_rng(1).integers(0, 60000, (side, side), np.uint16)
 f, out = x.view(np.float32), np.empty_like(x)
-data = imgstat.Dataset()
+data, chain = imgstat.Dataset(), imgstat.Chain("equalize", x, **words)
 path, to = folder + "/x.png", folder + "/y.png"
 imgstat.save(x, path)
 works = {
@@ -27,6 +27,10 @@ works = {
     "normalize": lambda: imgstat.normalize(x, gamma=1.7, dtype="float", **words),
     "equalize": lambda: imgstat.equalize(f, **words),
     "clahe": lambda: imgstat.clahe(x, out=out, **words),
+    "copy there and back": lambda: imgstat.normalize(x[:, ::-1], out=out[::-1], **words),
+    "chain": lambda: chain(x, out=out),
+    "save": lambda: imgstat.save(x, to, level=9, replace=True),
+    "save to an object": lambda: imgstat.save(x.T, io.BytesIO(), format="tiff", level=9),
     "open": lambda: imgstat.open(path).stats(**words),
     "read": lambda: imgstat.open(path).read(),
     "measure_files": lambda: list(imgstat.measure_files([path] * 3, threads=2)),
