@@ -61,11 +61,13 @@ static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     file->how.open.warn = warnings_keep;
     file->how.open.warn_context = &file->warnings;
+    ImgstatFile *opened;
     ImgstatError err = {0};
     ImgstatResult res;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&file->lock);
-    res = file_input_open_file(&file->input, &file->how.open, &file->file, &err);
+    res = file_input_open_file(&file->input, &file->how.open, &opened, &err);
+    file->file = opened;
     Py_END_ALLOW_THREADS
     if (res != IMGSTAT_OK) {
         file_raise(file, res, &err);
@@ -319,14 +321,11 @@ static ImgstatRecord *measure_pages(FileObject *file, const PagesOptions *option
                                     const RunOptions *run, ImgstatMeasure *how)
 {
     State *const state = state_of_type(Py_TYPE((PyObject *)file));
-    ImgstatRegion *const r = &how->region;
     const char *device_name;
     unsigned threads;
     uint32_t *pages = NULL, n;
     ImgstatRecord *record = NULL;
-    if (run_read(run, &device_name, &threads) < 0 ||
-        (option_given(options->region) &&
-         !PyArg_ParseTuple(options->region, "IIII:region", &r->x, &r->y, &r->width, &r->height)))
+    if (run_read(run, &device_name, &threads) < 0 || region_read(options->region, &how->region) < 0)
         return NULL;
     ImgstatDevice *const device =
         pages_of(file, options->pages ? options->pages : Py_None, &pages, &n) == 0

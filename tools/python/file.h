@@ -13,7 +13,7 @@
 typedef struct FileObject {
     PyObject_HEAD FileInput input;
     OpenHow how;
-    ImgstatFile *file; /* NULL: closed */
+    _Atomic(ImgstatFile *) file; /* NULL: closed, which is asked without the lock */
     pthread_mutex_t lock;
     Warnings warnings; /* that are not reported yet */
     uint32_t page;     /* that is selected, or IMGSTAT_NO_PAGE */
