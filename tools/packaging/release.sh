@@ -67,6 +67,7 @@ build() {
 verify() {
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
+    trap 'exit 1' INT TERM
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
     export SOURCE_DATE_EPOCH
     tarball "$work/$name.tar.xz"
