@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Ctrl-C within one large array or file: a real SIGINT in a child, which must end long before the work would."""
+import io
 import json
+import signal
 import subprocess
 import sys
 
 import pytest
 
-pytest.importorskip("numpy")
+import imgstat
+
+np = pytest.importorskip("numpy")
 
 CHILD = '''
 import io, json, os, signal, sys, tempfile, threading, time
@@ -77,3 +81,32 @@ def test_ctrl_c_ends_it_soon(tmp_path, is_small):
         most = max(2 if is_small else 0.5, whole / 2)  # on a machine at rest 0.05 s
         assert end < most, f"{name}: {end} s of {whole} s"
         assert left == ["x.png"], name
+
+
+def test_handlers_that_use_the_file_at_work():
+    """They run in its call, and waited for its end for ever."""
+    to, said = io.BytesIO(), []
+    imgstat.save(np.random.default_rng(1).integers(0, 60000, (2500, 2500), np.uint16), to, format="png", fast=True)
+    file = imgstat.open(to)
+
+    def handle(number, frame):
+        for call in (lambda: len(file), file.close):
+            try:
+                call()
+            except RuntimeError as error:
+                said.append(str(error))
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        while not said:
+            file = imgstat.open(to)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            try:
+                file.stats(threads=1)
+            except ValueError:  # it was closed before
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert said == ["the file is at work for this thread"] * 2
+    assert file.stats().count == 2500 * 2500
