@@ -12,7 +12,7 @@ fi
 
 programs='base_thread_pool base_buffer_cache codec_parallel_inflate codec_prefetch measure_read_ahead batch_feeding
     batch_measure_batch batch_scheduler_cancel'
-flags='-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -DIMGSTAT_NATIVE=ON -DIMGSTAT_MPI=OFF -DIMGSTAT_PYTHON=OFF'
+flags='-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DIMGSTAT_NATIVE=ON -DIMGSTAT_MPI=OFF -DIMGSTAT_PYTHON=OFF'
 build=build/threads
 # shellcheck disable=SC2086,SC2046 # words
 {

@@ -3,6 +3,7 @@
  * first one that failed; and a batch and a data set that they measure together. */
 #include "batch/peers.h"
 #include "helper_peers.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -213,6 +214,8 @@ Test(peers, records_are_sent_whole)
                          3 * sample_record_bins(samples[s]) * sizeof *record->bins) == 0);
         record_destroy(again);
         for (size_t n = 0; n < writer.n; n++) {
+            if (!is_run(n, 2))
+                continue;
             ByteReader cut = {.at = writer.bytes, .end = writer.bytes + n};
             cr_expect_null(peers_get_record(&cut), "%zu of %zu bytes", n, writer.n);
         }

@@ -738,7 +738,8 @@ Test(planes, larger_pages)
                              .strip = way / 3 % 2 ? 1003 : 32,
                              .big_endian = way & 1};
         write_planes(&shape);
-        n += check_planes(&shape, 0, &how, 1, true);
+        if (is_run(way, 2))
+            n += check_planes(&shape, 0, &how, 1, true);
         n += check_planes(&shape, 0, &how, 3,
                           shape.compression == COMPRESSION_NONE || shape.strip == 32 ||
                               shape.bits > 8);
