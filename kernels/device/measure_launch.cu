@@ -219,6 +219,12 @@ static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkI
     return IMGSTAT_OK;
 }
 
+/* Short rows have small tiles. */
+static uint64_t average_tile_bytes(const Kind &kind, uint64_t pixels, uint64_t tiles)
+{
+    return pixels / tiles * kind.channels * sample_size(kind.sample);
+}
+
 static bool same_tiles(const WorkImage &a, const WorkImage &b)
 {
     return a.tiles == b.tiles && a.tiles_per_row == b.tiles_per_row;
@@ -234,8 +240,7 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
     }
     if (total == 0)
         return IMGSTAT_OK;
-    const uint64_t pixel_bytes = kind.channels * sample_size(kind.sample);
-    const uint64_t average = pixels / total * pixel_bytes; /* bytes a tile; short rows are small */
+    const uint64_t average = average_tile_bytes(kind, pixels, total);
     const uint32_t per_item = item_tiles(device, kind, total, n, average);
 
     Launch launch = {};
@@ -253,6 +258,7 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
         images[i].first_item = launch.work.n_items;
         launch.work.n_items += images[i].items; /* 2^32 items would be 2^45 bytes and more */
     }
+    launch.work.items_each = 1; /* unless upload_work numbers them */
     launch.work.n_images = (uint32_t)n;
     launch.work.distinct = distinct;
     launch.work.shared = place.queue;
@@ -273,20 +279,23 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
     return IMGSTAT_OK;
 }
 
-/* Describes a launch of images that are like a model, if they are an item each. */
+/* Describes a launch of images that are like a model, if their items can be numbered. */
 static bool describe_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                            const WorkImage *model, size_t n, bool distinct, Launch *launch)
 {
-    const uint64_t average = model->rows * model->row_pixels * kind.channels;
+    const uint64_t average =
+        average_tile_bytes(kind, model->rows * model->row_pixels, model->tiles);
     const uint32_t per_item = item_tiles(device, kind, n * model->tiles, n, average);
-    if (per_item < model->tiles)
-        return false;
     *launch = Launch{};
     launch->device = device;
     launch->stream = place.stream;
     launch->work.only = *model;
     cut_items(&launch->work.only, kind, per_item, false);
-    launch->work.n_items = launch->work.n_images = (uint32_t)n;
+    if (n > INT32_MAX / launch->work.only.items)
+        return false;
+    launch->work.items_each = launch->work.only.items;
+    launch->work.n_images = (uint32_t)n;
+    launch->work.n_items = (uint32_t)n * launch->work.items_each;
     launch->work.distinct = distinct;
     launch->work.shared = place.queue;
     launch->work.state = place.state;
