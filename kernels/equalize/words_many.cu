@@ -6,7 +6,7 @@
 #include "equalize/ramp.cuh"
 #include "equalize/words_table.cuh"
 
-enum { EACH = WORDS_EACH, ITEM_MOST = EACH * COUNT_THREADS, RANKS_MOST = 16 };
+enum { EACH = WORDS_EACH, ITEM_MOST = EACH * COUNT_THREADS };
 
 /* An image of the series, in vectors of 8 samples; tail: samples behind them. */
 struct WordSeries {
@@ -349,6 +349,23 @@ static __global__ void CLUSTERS_OF(RANKS) __launch_bounds__(COUNT_THREADS, 1)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
+/* Clusters of more than 8 blocks are for devices that have as many multiprocessors side by side. */
+template <unsigned RANKS>
+static ImgstatResult find_clusters(CudaDevice *device, bool *found, ImgstatError *err)
+{
+    const void *const kernel = (const void *)transform_words_many<RANKS>;
+    cudaLaunchConfig_t config = {};
+    int clusters = 0;
+    CUDA_TRY(device, err,
+             cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    config.gridDim = dim3(RANKS);
+    config.blockDim = dim3(COUNT_THREADS);
+    config.dynamicSmemBytes = WORD_TABLE;
+    CUDA_TRY(device, err, cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+    *found = clusters > 0;
+    return IMGSTAT_OK;
+}
+
 template <unsigned RANKS>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m,
                             WordSeries s, size_t n, bool *fits, ImgstatError *err)
@@ -357,6 +374,8 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
     IMGSTAT_TRY(
         cuda_prepare(device, (const void *)transform_words_many<RANKS>, WORD_TABLE, &kernel, err));
     *fits = kernel.early && n <= (size_t)INT32_MAX / RANKS; /* it was built for clusters */
+    if (*fits && RANKS > 8)
+        IMGSTAT_TRY(find_clusters<RANKS>(device, fits, err));
     if (!*fits)
         return IMGSTAT_OK;
     s.item = (s.vectors + (s.tail > 0) + RANKS - 1) / RANKS;
@@ -389,6 +408,8 @@ ImgstatResult launch_words_many(CudaDevice *device, cudaStream_t stream, const S
         return launch<4>(device, stream, *map, s, series->n, fits, err);
     if (vectors <= 8 * ITEM_MOST)
         return launch<8>(device, stream, *map, s, series->n, fits, err);
+    if (vectors <= 16 * ITEM_MOST)
+        return launch<16>(device, stream, *map, s, series->n, fits, err);
     *fits = false;
     return IMGSTAT_OK;
 }

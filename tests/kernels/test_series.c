@@ -146,7 +146,8 @@ static void mapped_case(const Bands *bands, const ImgstatMethod *method, cudaStr
 }
 
 /* What one launch does, and what it does not: of 8 bits, images that a block keeps, or reads twice;
- * of 16, those of clusters of 4 and 8 blocks up to the last vector, with tails of less than one. */
+ * of 16, those of clusters of 4, 8 and 16 blocks up to the last vector, with tails of less than
+ * one. */
 static const Bands mapped[] = {
     {{.sample = IMGSTAT_U8, .channels = 1, .width = 64, .height = 32}, 300, 0},
     {{.sample = IMGSTAT_I8, .channels = 1, .width = 64, .height = 32}, 300, 0},
@@ -176,6 +177,9 @@ static const Bands mapped[] = {
     {{.sample = IMGSTAT_U16, .channels = 1, .width = 728, .height = 720}, 36, 0},
     {{.sample = IMGSTAT_U16, .channels = 1, .width = 1024, .height = 512}, 5, 0},
     {{.sample = IMGSTAT_I16, .channels = 1, .width = 1024, .height = 513}, 5, 0},
+    {{.sample = IMGSTAT_U16, .channels = 1, .width = 1024, .height = 1024}, 9, 0},
+    {{.sample = IMGSTAT_I16, .channels = 1, .width = 1031, .height = 1024}, 3, 8},
+    {{.sample = IMGSTAT_U16, .channels = 1, .width = 1024, .height = 1025}, 3, 0},
 };
 
 static size_t mapped_cases(cudaStream_t stream)
