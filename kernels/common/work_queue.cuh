@@ -55,11 +55,12 @@ struct QueueMemory {
 struct Work {
     const WorkImage *images;       /* n_images, or NULL: only */
     const WorkPlace *places;       /* n_images that are like only; or NULL */
-    const uint32_t *image_of_item; /* n_items, or NULL: each image has items_each */
+    const uint32_t *image_of_item; /* n_items, or NULL: all have as many, items_each */
     QueueMemory *shared;
     void *state;
-    uint32_t n_items;    /* and as many as there are blocks more fit 32 bits */
-    uint32_t items_each; /* of an image, if all have as many */
+    uint32_t n_items;      /* and as many as there are blocks more fit 32 bits */
+    uint32_t items_each;   /* of an image, if all have as many */
+    uint32_t each_inverse; /* 2^32 / items_each, rounded up; 0: items_each is 1 */
     uint32_t n_images;
     uint32_t channel0; /* the first channel that this launch measures */
     uint32_t group;    /* channels that it measures, of samples of 16 bits and more */
@@ -75,7 +76,10 @@ DEVICE uint32_t work_image_of(const Work &work, uint64_t item)
 {
     if (work.image_of_item)
         return __ldg(&work.image_of_item[item]);
-    return work.n_images > 1 ? (uint32_t)item / work.items_each : 0;
+    if (work.n_images == 1)
+        return 0;
+    const uint32_t i = (uint32_t)item; /* a division would keep the block waiting */
+    return work.each_inverse ? __umulhi(i, work.each_inverse) : i;
 }
 
 /* Word i of the description of an image. */

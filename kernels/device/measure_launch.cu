@@ -258,7 +258,6 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
         images[i].first_item = launch.work.n_items;
         launch.work.n_items += images[i].items; /* 2^32 items would be 2^45 bytes and more */
     }
-    launch.work.items_each = 1; /* unless upload_work numbers them */
     launch.work.n_images = (uint32_t)n;
     launch.work.distinct = distinct;
     launch.work.shared = place.queue;
@@ -291,11 +290,13 @@ static bool describe_alike(CudaDevice *device, const LaunchPlace &place, const K
     launch->stream = place.stream;
     launch->work.only = *model;
     cut_items(&launch->work.only, kind, per_item, false);
-    if (n > INT32_MAX / launch->work.only.items)
+    const uint64_t each = launch->work.only.items;
+    if (n > INT32_MAX / each || (each > 1 && n > UINT32_MAX / each / each)) /* exact till then */
         return false;
-    launch->work.items_each = launch->work.only.items;
+    launch->work.items_each = (uint32_t)each;
+    launch->work.each_inverse = each > 1 ? (uint32_t)(UINT32_MAX / each + 1) : 0;
     launch->work.n_images = (uint32_t)n;
-    launch->work.n_items = (uint32_t)n * launch->work.items_each;
+    launch->work.n_items = (uint32_t)(n * each);
     launch->work.distinct = distinct;
     launch->work.shared = place.queue;
     launch->work.state = place.state;
