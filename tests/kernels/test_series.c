@@ -103,7 +103,7 @@ static size_t measured_cases(cudaStream_t stream)
                 b.shape.nodata = k == 1;
                 const uint64_t samples =
                     (uint64_t)b.n * b.shape.width * b.shape.height * b.shape.channels;
-                if (samples > (ops.small ? 1u << 18 : k > 0 ? 1u << 22 : 1u << 24))
+                if (samples > (ops.small ? 1u << 16 : k > 0 ? 1u << 22 : 1u << 24))
                     continue;
                 measured_case(&b, stream);
                 done++;
@@ -199,7 +199,7 @@ static size_t mapped_cases(cudaStream_t stream)
                                           .has_clip = true,
                                           .clip_lo = 1,
                                           .clip_hi = 2};
-            if (ops.small && (uint64_t)bands.shape.width * bands.shape.height * bands.n > 1 << 20)
+            if (ops.small && (uint64_t)bands.shape.width * bands.shape.height * bands.n > 1 << 17)
                 continue;
             mapped_case(&bands, &method, stream);
             done++;
@@ -222,7 +222,7 @@ int main(void)
            measured, done, ops.cases, ops.compared, seconds() - begin, ops.failures);
     must_cuda(cudaStreamDestroy(stream));
     ops_close();
-    if (measured < (ops.small ? 80 : 200) || done < (ops.small ? 100 : 200))
+    if (measured < (ops.small ? 60 : 200) || done < (ops.small ? 60 : 200))
         fail("too few cases");
     return ops.failures > 0;
 }

@@ -202,7 +202,8 @@ static bool read_once(const ImgstatMeasure *how, ImgstatSample sample)
 }
 
 /* Whether a batch on a GPU is measured now, and its statistics made when they are asked for. A
- * record of 16 bits may be larger than its image, and all threads are faster at their statistics. */
+ * record of 16 bits may be larger than its image, and all threads are faster at their statistics.
+ */
 static bool one_launch(const ArrayImages *images)
 {
     return images->n > 1 && imgstat_sample_bytes(images->view.sample) != 2 &&
