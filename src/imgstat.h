@@ -890,6 +890,10 @@ typedef struct ImgstatWrite {
      * batch reports warnings with the job. NULL: they are dropped. */
     ImgstatWarn warn;
     void *warn_context;
+    /* NULL, or called often, from any thread, of imgstat_image_save only. True: the call ends with
+     * IMGSTAT_ERR_CANCELLED, and the file is as it was. */
+    bool (*cancelled)(void *context);
+    void *cancelled_context;
 } ImgstatWrite;
 
 /* An output that is no file. It receives the bytes in order, once the image is complete; until then

@@ -18,6 +18,7 @@ out=$(cd "${1:-build/packages}" && pwd)
 suite=${SUITE:-bookworm}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 
 fail() {
     echo "package-deb.sh: $*" >&2

@@ -240,6 +240,7 @@ ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *fro
                           "takes more than the limit of %llu bytes for an input of its size, which "
                           "\"unlimited\" lifts",
                           (unsigned long long)output->most);
+    IMGSTAT_TRY(cancel_check(output->cancel, err));
     for (size_t done = 0; done < bytes;) {
         const ssize_t n =
             pwrite(output->fd, (const char *)from + done, bytes - done, (off_t)(at + done));

@@ -22,7 +22,7 @@ typedef struct AtomicFile {
     ImgstatOutput sink;   /* where the bytes are copied; its write is NULL without a sink */
     bool sink_began;      /* write was called */
     uint64_t most;        /* bytes that it may have; 0: any number */
-    const Cancel *cancel; /* checked while a pipe's reader is waited for; NULL: never */
+    const Cancel *cancel; /* checked at each write, and while a pipe is waited for; NULL: never */
 } AtomicFile;
 
 /* Opens an unnamed file in TMPDIR, or in /tmp. The system removes it when it is closed. name:

@@ -70,7 +70,7 @@ static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result,
         result = encoder_finish(output->encoder, err);
     encoder_destroy(output->encoder);
     warnings_release(&output->warnings);
-    if (result == IMGSTAT_OK && output->file->cancel)
+    if (result == IMGSTAT_OK)
         result = cancel_check(output->file->cancel, err);
     if (result == IMGSTAT_OK && later && output->file->target) {
         *later = output->file;
@@ -111,10 +111,11 @@ static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path
         page.nodata = sample_value(image->sample, image->nodata_key);
     }
     const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
+    const Cancel cancel = {.check = how->cancelled, .context = how->cancelled_context};
     OutputFile output;
     ImgstatResult res = output_file_open(
         &output, format, &place, &encode,
-        (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, NULL, err);
+        (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, &cancel, err);
     if (res == IMGSTAT_OK) {
         if (decoder && decoder->page.pages > 1)
             output.encoder->chain = &decoder->page.page;

@@ -305,8 +305,9 @@ def test_results_are_arrays_for_everybody():
     with pytest.raises(ValueError, match="stream"):
         edges.__dlpack__(stream=1)
     edges.__dlpack__(max_version=(1, 0))  # nobody consumes it
-    with pytest.raises(TypeError):
-        imgstat.Array()
+    for wrong in (imgstat.Array, lambda: edges.__dlpack__(dl_device=1), lambda: edges.__dlpack__(max_version=[1, 0])):
+        with pytest.raises(TypeError):
+            wrong()
 
 
 def test_torch():

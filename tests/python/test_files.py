@@ -207,6 +207,8 @@ def test_bands_and_rows(testdata):
 def test_options(testdata, capfd):
     path = testdata / "photo.tif"
     x = imgstat.open(path).read()
+    with pytest.raises(TypeError):
+        imgstat.open(path).stats(region=[10, 20, 30, 40])
     s = imgstat.open(path).stats(region=(10, 20, 30, 40), percentiles=[50])
     part = x[20:60, 10:40]
     assert s.count == (1200,) * 3 and s.sum == tuple(int(part[..., c].sum()) for c in range(3))

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Ctrl-C within one large array or file: a real SIGINT in a child, which must end long before the work would."""
+import io
 import json
+import signal
 import subprocess
 import sys
 
 import pytest
 
-pytest.importorskip("numpy")
+import imgstat
+
+np = pytest.importorskip("numpy")
 
 CHILD = '''
-import json, os, signal, sys, tempfile, threading, time
+import io, json, os, signal, sys, tempfile, threading, time
 import numpy as np
 import imgstat
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it leaves in the background without
@@ -17,7 +21,7 @@ folder, words = sys.argv[1], {"threads": 1}
 side = int(sys.argv[2])
 x = np.random.default_rng(1).integers(0, 60000, (side, side), np.uint16)
 f, out = x.view(np.float32), np.empty_like(x)
-data = imgstat.Dataset()
+data, chain = imgstat.Dataset(), imgstat.Chain("equalize", x, **words)
 path, to = folder + "/x.png", folder + "/y.png"
 imgstat.save(x, path)
 works = {
@@ -27,6 +31,10 @@ works = {
     "normalize": lambda: imgstat.normalize(x, gamma=1.7, dtype="float", **words),
     "equalize": lambda: imgstat.equalize(f, **words),
     "clahe": lambda: imgstat.clahe(x, out=out, **words),
+    "copy there and back": lambda: imgstat.normalize(x[:, ::-1], out=out[::-1], **words),
+    "chain": lambda: chain(x, out=out),
+    "save": lambda: imgstat.save(x, to, level=9, replace=True),
+    "save to an object": lambda: imgstat.save(x.T, io.BytesIO(), format="tiff", level=9),
     "open": lambda: imgstat.open(path).stats(**words),
     "read": lambda: imgstat.open(path).read(),
     "measure_files": lambda: list(imgstat.measure_files([path] * 3, threads=2)),
@@ -73,3 +81,32 @@ def test_ctrl_c_ends_it_soon(tmp_path, is_small):
         most = max(2 if is_small else 0.5, whole / 2)  # on a machine at rest 0.05 s
         assert end < most, f"{name}: {end} s of {whole} s"
         assert left == ["x.png"], name
+
+
+def test_handlers_that_use_the_file_at_work():
+    """They run in its call, and waited for its end for ever."""
+    to, said = io.BytesIO(), []
+    imgstat.save(np.random.default_rng(1).integers(0, 60000, (2500, 2500), np.uint16), to, format="png", fast=True)
+    file = imgstat.open(to)
+
+    def handle(number, frame):
+        for call in (lambda: len(file), file.close):
+            try:
+                call()
+            except RuntimeError as error:
+                said.append(str(error))
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        while not said:
+            file = imgstat.open(to)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            try:
+                file.stats(threads=1)
+            except ValueError:  # it was closed before
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert said == ["the file is at work for this thread"] * 2
+    assert file.stats().count == 2500 * 2500

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static ImgstatDevice *device;
@@ -419,6 +420,35 @@ Test(misuse, nodata_is_saved)
     cr_assert_eq(imgstat_image_load(saved, NULL, 0, &image, &page, NULL), IMGSTAT_OK);
     cr_expect(page.has_nodata);
     cr_expect_eq(page.nodata.as.i, -9);
+    imgstat_image_release(&image);
+    unlink(saved);
+}
+
+/* Whether the n-th call has come; counts them down. */
+static bool nth_call(void *context)
+{
+    return --*(int *)context == 0;
+}
+
+Test(misuse, saving_is_cancelled)
+{
+    char saved[] = "/tmp/imgstat-cancelled-XXXXXX";
+    close(mkstemp(saved));
+    ImagePro image;
+    cr_assert_eq(imgstat_image_create(300, 200, 1, IMGSTAT_U8, 0, &image, NULL), IMGSTAT_OK);
+    int n = 0, calls;
+    ImgstatResult res;
+    do {
+        const ImgstatWrite how = {
+            .format = "png", .replace = true, .cancelled = nth_call, .cancelled_context = &calls};
+        struct stat st;
+        calls = ++n;
+        res = imgstat_image_save(&image, -1, saved, NULL, &how, NULL);
+        cr_assert_eq(stat(saved, &st), 0);
+        cr_assert_eq(st.st_size > 0, res == IMGSTAT_OK);
+        cr_assert_eq(res, calls > 0 ? IMGSTAT_OK : IMGSTAT_ERR_CANCELLED);
+    } while (res != IMGSTAT_OK);
+    cr_assert_gt(n, 3, "%d", n);
     imgstat_image_release(&image);
     unlink(saved);
 }

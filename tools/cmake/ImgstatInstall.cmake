@@ -53,6 +53,7 @@ endif()
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
+file(RELATIVE_PATH PC_INCLUDEDIR ${pc_dir} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(tools/cmake/imgstat.pc.in imgstat.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/imgstat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
         COMPONENT development)

@@ -3,7 +3,7 @@
 # A release, step by step. What is released is the commit that is checked out.
 # usage: release.sh versions          every file that has the version has the same one (a test of each build)
 #        release.sh check             versions; no changes in the tree; the change log names the version; the interface
-#        release.sh verify [FOLDER]   two builds in different folders: the same bytes
+#        release.sh verify            two builds in different folders: the same bytes
 #        release.sh make [FOLDER]     check, verify, then: tarball, bill of materials, checksums
 #        release.sh sign [FOLDER]     signs the checksums, and the commit by the tag vVERSION, with gpg
 # FOLDER: build/release-files by default. Packages: tools/package-deb.sh; wheels: tools/python/build-wheels.sh.
@@ -67,6 +67,7 @@ build() {
 verify() {
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
+    trap 'exit 1' INT TERM
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
     export SOURCE_DATE_EPOCH
     tarball "$work/$name.tar.xz"

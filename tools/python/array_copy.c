@@ -56,27 +56,43 @@ static void copy_square_of(SamplePlaces to, SamplePlaces from, size_t rows, size
     }
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static bool rows_dense(const SamplePlaces *places, const SampleCounts *counts)
 {
     return (counts->channels == 1 || places->channel == (int64_t)counts->bytes) &&
            places->pixel == (int64_t)(counts->channels * counts->bytes);
 }
 
-void samples_copy(SamplePlaces to, SamplePlaces from, SampleCounts counts, bool swap)
+/* Copies rows that are one piece of memory on both sides. */
+static void copy_rows(SamplePlaces to, SamplePlaces from, size_t rows, size_t bytes)
+{
+    for (size_t y = 0; y < rows; y++)
+        memcpy(to.first + (int64_t)y * to.row, from.first + (int64_t)y * from.row, bytes);
+}
+
+ImgstatResult samples_copy(SamplePlaces to, SamplePlaces from, SampleCounts counts, bool swap,
+                           Work *work, ImgstatError *err)
 {
     swap = swap && counts.bytes > 1;
-    if (!swap && rows_dense(&to, &counts) && rows_dense(&from, &counts)) {
-        for (size_t y = 0; y < counts.rows; y++)
-            memcpy(moved(to, y, 0, 0).first, moved(from, y, 0, 0).first,
-                   counts.pixels * counts.channels * counts.bytes);
-        return;
-    }
+    const bool dense = !swap && rows_dense(&to, &counts) && rows_dense(&from, &counts);
+    const size_t side = dense ? counts.pixels : SQUARE;
     for (size_t y = 0; y < counts.rows; y += SQUARE)
-        for (size_t x = 0; x < counts.pixels; x += SQUARE)
-            for (size_t c = 0; c < counts.channels; c++) {
-                const size_t rows = counts.rows - y, pixels = counts.pixels - x;
-                copy_square_of(moved(to, y, x, c), moved(from, y, x, c),
-                               rows < SQUARE ? rows : SQUARE, pixels < SQUARE ? pixels : SQUARE,
-                               counts.bytes, swap);
+        for (size_t x = 0; x < counts.pixels; x += side) {
+            const size_t rows = smaller(counts.rows - y, SQUARE);
+            if (work && work_cancelled(work)) {
+                *err = (ImgstatError){.code = IMGSTAT_ERR_CANCELLED, .message = "interrupted"};
+                return err->code;
             }
+            if (dense)
+                copy_rows(moved(to, y, 0, 0), moved(from, y, 0, 0), rows,
+                          counts.pixels * counts.channels * counts.bytes);
+            for (size_t c = 0; c < counts.channels && !dense; c++)
+                copy_square_of(moved(to, y, x, c), moved(from, y, x, c), rows,
+                               smaller(counts.pixels - x, SQUARE), counts.bytes, swap);
+        }
+    return IMGSTAT_OK;
 }

@@ -3,7 +3,8 @@
 #ifndef IMGSTAT_PYTHON_ARRAY_COPY_H
 #define IMGSTAT_PYTHON_ARRAY_COPY_H
 
-#include <stdbool.h>
+#include "work.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,9 @@ typedef struct SampleCounts {
     size_t bytes; /* of a sample: 1, 2, 4 or 8 */
 } SampleCounts;
 
-/* swap: reverses the bytes of each sample. The two places do not overlap. */
-void samples_copy(SamplePlaces to, SamplePlaces from, SampleCounts counts, bool swap);
+/* swap: reverses the bytes of each sample. The two places do not overlap. work: NULL, or what may
+ * end it. */
+ImgstatResult samples_copy(SamplePlaces to, SamplePlaces from, SampleCounts counts, bool swap,
+                           Work *work, ImgstatError *err);
 
 #endif

@@ -306,16 +306,15 @@ static ImgstatResult set_mask(const ArrayImages *images, size_t i, ArrayScratch 
     if (bytes_in_rows(images, images->mask_row_step, images->mask_pixel_step))
         return IMGSTAT_OK;
     const SampleCounts counts = {images->height, images->width, 1, 1};
-    const ImgstatResult res = reserve(&scratch->mask, counts, err);
-    if (res != IMGSTAT_OK)
-        return res;
-    samples_copy(
-        scratch_places(scratch->mask, counts),
-        (SamplePlaces){(unsigned char *)first, images->mask_row_step, images->mask_pixel_step, 1},
-        counts, false);
+    const SamplePlaces from = {(unsigned char *)first, images->mask_row_step,
+                               images->mask_pixel_step, 1};
+    ImgstatResult res = reserve(&scratch->mask, counts, err);
+    if (res == IMGSTAT_OK)
+        res = samples_copy(scratch_places(scratch->mask, counts), from, counts, false, images->work,
+                           err);
     out->mask = scratch->mask;
     out->mask_pitch = images->width;
-    return IMGSTAT_OK;
+    return res;
 }
 
 static ImgstatResult describe(const ArrayImages *images, size_t i, const void *pixels, size_t pitch,
@@ -345,11 +344,12 @@ ImgstatResult array_image(const ArrayImages *images, size_t i, bool fill, ArrayS
         return describe(images, i, from.first, pitch_of(images), images->channels, scratch, out,
                         err);
     const SampleCounts counts = counts_of(images);
-    const ImgstatResult res = reserve(&scratch->pixels, counts, err);
+    ImgstatResult res = reserve(&scratch->pixels, counts, err);
+    if (res == IMGSTAT_OK && fill)
+        res = samples_copy(scratch_places(scratch->pixels, counts), from, counts,
+                           images->view.swapped, images->work, err);
     if (res != IMGSTAT_OK)
         return res;
-    if (fill)
-        samples_copy(scratch_places(scratch->pixels, counts), from, counts, images->view.swapped);
     return describe(images, i, scratch->pixels, 0, images->channels, scratch, out, err);
 }
 
@@ -368,13 +368,14 @@ bool array_in_place(const ArrayImages *images, bool planes)
             bytes_in_rows(images, images->mask_row_step, images->mask_pixel_step));
 }
 
-void array_image_store(const ArrayImages *images, size_t i, const ArrayScratch *scratch)
+ImgstatResult array_image_store(const ArrayImages *images, size_t i, const ArrayScratch *scratch,
+                                ImgstatError *err)
 {
     if (images->layout == ARRAY_INTERLEAVED || !scratch->pixels)
-        return;
+        return IMGSTAT_OK;
     const SampleCounts counts = counts_of(images);
-    samples_copy(places_of(images, i), scratch_places(scratch->pixels, counts), counts,
-                 images->view.swapped);
+    return samples_copy(places_of(images, i), scratch_places(scratch->pixels, counts), counts,
+                        images->view.swapped, images->work, err);
 }
 
 void array_scratch_release(ArrayScratch *scratch)

@@ -41,6 +41,7 @@ typedef struct ArrayImages {
     ImgstatValue nodata;
     int64_t image_step, row_step, pixel_step, channel_step;
     int64_t mask_image_step, mask_row_step, mask_pixel_step;
+    Work *work; /* NULL, or what may end a copy */
 } ArrayImages;
 
 /* Memory for an image that is copied. All zero before the first use. */
@@ -67,7 +68,8 @@ ImgstatResult array_plane(const ArrayImages *images, size_t i, uint16_t channel,
                           ArrayScratch *scratch, ImagePro *out, ImgstatError *err);
 
 /* Copies the scratch memory of image i to the array, if that is where array_image has put it. */
-void array_image_store(const ArrayImages *images, size_t i, const ArrayScratch *scratch);
+ImgstatResult array_image_store(const ArrayImages *images, size_t i, const ArrayScratch *scratch,
+                                ImgstatError *err);
 void array_scratch_release(ArrayScratch *scratch);
 
 /* Whether an array has the shape of another one. */

@@ -23,9 +23,15 @@ const ArrayParts *array_parts(PyObject *array)
     return &((Array *)array)->parts;
 }
 
+/* Threads may export an array at once. */
+static void set_shared(ArrayParts *parts)
+{
+    __atomic_store_n(&parts->shared, true, __ATOMIC_RELAXED);
+}
+
 void array_set_shared(PyObject *array)
 {
-    ((Array *)array)->parts.shared = true;
+    set_shared(&((Array *)array)->parts);
 }
 
 static void parts_release(const ArrayParts *parts)
@@ -263,7 +269,7 @@ static PyObject *get_cuda_interface(PyObject *self, void *closure)
         PyErr_SetString(PyExc_AttributeError, "the array is in host memory");
         return NULL;
     }
-    parts->shared = true;
+    set_shared(parts);
     const char *const format = sample_format(parts->sample);
     const char kind = strchr("BHIQ", *format) ? 'u' : strchr("bhiq", *format) ? 'i' : 'f';
     const int bytes = (int)imgstat_sample_bytes(parts->sample);
@@ -337,16 +343,28 @@ static int hand_over(State *state, ArrayParts *parts, PyObject *stream)
         return -1;
     }
     if (PyLong_Check(stream) && PyLong_AsLong(stream) == -1) { /* the consumer sees to it */
-        parts->shared = true;
+        set_shared(parts);
         return PyErr_Occurred() ? -1 : 0;
     }
     if (array_stream(stream, array_legacy_stream, &consumer) < 0)
         return -1;
-    parts->shared = parts->shared || consumer != parts->stream;
+    if (consumer != parts->stream)
+        set_shared(parts);
     const ImgstatResult res = driver_order(parts->device_id, parts->stream, consumer, &err);
     if (res == IMGSTAT_OK)
         return 0;
     raise_result(state, res, &err);
+    return -1;
+}
+
+/* Reads a pair of numbers; None leaves them. */
+static int read_pair(PyObject *pair, const char *name, int *first, int *second)
+{
+    if (pair == Py_None)
+        return 0;
+    if (PyTuple_Check(pair))
+        return PyArg_ParseTuple(pair, "ii", first, second) ? 0 : -1;
+    PyErr_Format(PyExc_TypeError, "%s should be a pair of numbers", name);
     return -1;
 }
 
@@ -359,8 +377,8 @@ static PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
                                      &device, &copy))
         return NULL;
     int type = (int)parts->memory, id = parts->device_id, major = 0, minor = 0;
-    if ((device != Py_None && !PyArg_ParseTuple(device, "ii:dl_device", &type, &id)) ||
-        (version != Py_None && !PyArg_ParseTuple(version, "ii:max_version", &major, &minor)))
+    if (read_pair(device, "dl_device", &type, &id) < 0 ||
+        read_pair(version, "max_version", &major, &minor) < 0)
         return NULL;
     if (type != (int)parts->memory || id != parts->device_id || copy == Py_True) {
         PyErr_SetString(PyExc_BufferError,

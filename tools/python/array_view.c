@@ -188,10 +188,6 @@ static int check_length(const ArrayView *view, const char *what)
 /* interface: the dictionary. */
 static int view_interface(PyObject *array, const char *what, PyObject *interface, ArrayView *view)
 {
-    if (!PyDict_Check(interface)) {
-        PyErr_Format(PyExc_TypeError, "%s has an array interface that is no dictionary", what);
-        return -1;
-    }
     PyObject *const shape = PyDict_GetItemString(interface, "shape");
     PyObject *const strides = PyDict_GetItemString(interface, "strides");
     if (!shape) {
@@ -225,6 +221,20 @@ static PyObject *attribute(PyObject *object, const char *name)
     if (!found && PyErr_ExceptionMatches(PyExc_AttributeError))
         PyErr_Clear();
     return found;
+}
+
+/* A copy of an array interface, which no other thread changes; NULL, without an exception where
+ * there is none. */
+static PyObject *interface_of(PyObject *array, const char *what, const char *name)
+{
+    PyObject *const interface = attribute(array, name);
+    PyObject *copy = NULL;
+    if (interface && PyDict_Check(interface))
+        copy = PyDict_Copy(interface);
+    else if (interface)
+        PyErr_Format(PyExc_TypeError, "%s has an array interface that is no dictionary", what);
+    Py_XDECREF(interface);
+    return copy;
 }
 
 /* Chooses the stream, which waits for the one in whose order the elements are there. */
@@ -369,7 +379,7 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
         return view_own(state, array, stream, view);
     if (buffer)
         return refuse_masked(array, what, view->kind) < 0 ? -1 : view_buffer(array, what, view);
-    PyObject *interface = dlpack ? NULL : attribute(array, "__cuda_array_interface__");
+    PyObject *interface = dlpack ? NULL : interface_of(array, what, "__cuda_array_interface__");
     if (interface) {
         const int status = view_cuda(state, array, what, interface, stream, view);
         Py_DECREF(interface);
@@ -378,7 +388,7 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
     if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__dlpack__"))
         return array_view_dlpack(array, what, stream, view);
     if (!PyErr_Occurred())
-        interface = attribute(array, "__array_interface__");
+        interface = interface_of(array, what, "__array_interface__");
     if (interface) {
         view->memory = IMGSTAT_HOST;
         const int status = view_interface(array, what, interface, view);

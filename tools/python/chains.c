@@ -195,6 +195,12 @@ void chain_give(HeldChain *chain)
     pthread_mutex_unlock(&lock);
 }
 
+void chain_cancel(HeldChain *chain, Work *work)
+{
+    if (chain)
+        imgstat_device_cancel(chain->device, work ? work_cancelled : NULL, work);
+}
+
 ImgstatResult chain_run(HeldChain *chain, const Series *from, const Series *to, void *stream,
                         ImgstatError *err)
 {

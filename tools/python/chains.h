@@ -5,6 +5,7 @@
 #define IMGSTAT_PYTHON_CHAINS_H
 
 #include "array_view.h"
+#include "work.h"
 
 #include "imgstat_async.h"
 
@@ -32,6 +33,10 @@ void chain_give(HeldChain *chain); /* accepts NULL */
 ImgstatResult chain_make(const char *device, unsigned threads, const ImgstatMethod *method,
                          const ImagePro *like, int16_t alpha, HeldChain **out, ImgstatError *err);
 void chain_end(HeldChain *chain); /* accepts NULL; waits for the stream */
+
+/* From now on what signals want ends what the chain does on the processor; with NULL nothing does.
+ * Accepts a chain of NULL. */
+void chain_cancel(HeldChain *chain, Work *work);
 
 /* Enqueues a transform of each image to its place in the other series. */
 ImgstatResult chain_run(HeldChain *chain, const Series *from, const Series *to, void *stream,

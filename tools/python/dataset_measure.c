@@ -49,7 +49,6 @@ typedef struct Call {
 /* Ends by call_end, after a failure too. */
 static int call_begin(Call *call, const Words *words)
 {
-    ImgstatRegion *const r = &call->measure.region;
     ImgstatMeasureBatch *const batch = &call->batch;
     const JobOptions no_options = {NULL};
     PyObject *const none = words->files ? NULL : PyTuple_New(0);
@@ -59,8 +58,7 @@ static int call_begin(Call *call, const Words *words)
     if (status < 0 || open_read(&words->open, &call->how) < 0 ||
         read_by(words->by, &batch->by) < 0 ||
         run_read(&words->run, &batch->device, &batch->threads) < 0 ||
-        (option_given(words->region) &&
-         !PyArg_ParseTuple(words->region, "IIII:region", &r->x, &r->y, &r->width, &r->height)))
+        region_read(words->region, &call->measure.region) < 0)
         return -1;
     batch->how = &call->measure;
     batch->open = call->how.open;

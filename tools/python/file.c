@@ -15,9 +15,18 @@
 
 /* ---- Calls, one at a time ---- */
 
+static bool lock_file(FileObject *file)
+{
+    if (work_lock(&file->lock))
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, "the file is at work for this thread");
+    return false;
+}
+
 bool file_begin(FileObject *file)
 {
-    work_lock(&file->lock);
+    if (!lock_file(file))
+        return false;
     if (file->file)
         return true;
     pthread_mutex_unlock(&file->lock);
@@ -40,6 +49,15 @@ PyObject *file_raise(FileObject *file, ImgstatResult result, const ImgstatError 
 
 /* ---- Opening and closing ---- */
 
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t checks;
+    pthread_mutexattr_init(&checks);
+    pthread_mutexattr_settype(&checks, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(lock, &checks);
+    pthread_mutexattr_destroy(&checks);
+}
+
 static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *from, *name;
@@ -52,7 +70,7 @@ static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!file)
         return NULL;
     memset((char *)file + sizeof(PyObject), 0, sizeof *file - sizeof(PyObject));
-    pthread_mutex_init(&file->lock, NULL);
+    init_lock(&file->lock);
     file->page = IMGSTAT_NO_PAGE;
     if (file_input_open(from, name == Py_None ? NULL : name, &file->input) < 0 ||
         open_read(&options, &file->how) < 0) {
@@ -61,11 +79,13 @@ static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     file->how.open.warn = warnings_keep;
     file->how.open.warn_context = &file->warnings;
+    ImgstatFile *opened;
     ImgstatError err = {0};
     ImgstatResult res;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&file->lock);
-    res = file_input_open_file(&file->input, &file->how.open, &file->file, &err);
+    res = file_input_open_file(&file->input, &file->how.open, &opened, &err);
+    file->file = opened;
     Py_END_ALLOW_THREADS
     if (res != IMGSTAT_OK) {
         file_raise(file, res, &err);
@@ -80,8 +100,9 @@ static PyObject *close_file(PyObject *self, PyObject *unused)
 {
     (void)unused;
     FileObject *const file = (FileObject *)self;
+    if (!lock_file(file))
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&file->lock);
     imgstat_file_close(file->file);
     file->file = NULL;
     pthread_mutex_unlock(&file->lock);
@@ -223,66 +244,23 @@ static PyObject *count(PyObject *self, PyObject *unused)
                : NULL;
 }
 
-static PyObject *info(PyObject *self, PyObject *page)
+static PyObject *tell(PyObject *self, PyObject *page, PyObject *(*of)(FileObject *, uint32_t))
 {
     FileObject *const file = (FileObject *)self;
     const unsigned long number = PyLong_AsUnsignedLong(page);
     if (PyErr_Occurred() || !file_begin(file))
         return NULL;
-    return file_end(file, file_page_info(file, (uint32_t)number));
+    return file_end(file, of(file, (uint32_t)number));
+}
+
+static PyObject *info(PyObject *self, PyObject *page)
+{
+    return tell(self, page, file_page_info);
 }
 
 static PyObject *layout(PyObject *self, PyObject *page)
 {
-    FileObject *const file = (FileObject *)self;
-    const unsigned long number = PyLong_AsUnsignedLong(page);
-    if (PyErr_Occurred() || !file_begin(file))
-        return NULL;
-    return file_end(file, file_page_layout(file, (uint32_t)number));
-}
-
-/* Finds pages by a text, or with None all images. The list is malloc'ed. 0, or -1. */
-static int find_pages(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
-{
-    const char *const text = named == Py_None ? NULL : PyUnicode_AsUTF8AndSize(named, NULL);
-    if (!text && named != Py_None)
-        return -1;
-    const uint32_t most = imgstat_file_pages(file->file);
-    *out = malloc(most * sizeof **out);
-    if (!*out) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    ImgstatError err = {0};
-    const ImgstatResult res = imgstat_file_find(file->file, text, *out, most, n, &err);
-    if (res != IMGSTAT_OK)
-        file_raise(file, res, &err);
-    return res == IMGSTAT_OK ? 0 : -1;
-}
-
-/* Reads a sequence of numbers. The list is malloc'ed. 0, or -1. */
-static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
-{
-    const Py_ssize_t size = PySequence_Size(numbers);
-    *out = size < 0 ? NULL : malloc(((size_t)size + 1) * sizeof **out);
-    if (size >= 0 && !*out)
-        PyErr_NoMemory();
-    for (Py_ssize_t i = 0; *out && i < size; i++) {
-        PyObject *const item = PySequence_GetItem(numbers, i);
-        const unsigned long page = item ? PyLong_AsUnsignedLong(item) : 0;
-        Py_XDECREF(item);
-        if (PyErr_Occurred())
-            return -1;
-        (*out)[i] = page < IMGSTAT_NO_PAGE ? (uint32_t)page : IMGSTAT_NO_PAGE;
-    }
-    *n = (uint32_t)size;
-    return *out ? 0 : -1;
-}
-
-static int pages_of(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
-{
-    return named == Py_None || PyUnicode_Check(named) ? find_pages(file, named, out, n)
-                                                      : read_pages(named, out, n);
+    return tell(self, page, file_page_layout);
 }
 
 static PyObject *find(PyObject *self, PyObject *named)
@@ -291,7 +269,7 @@ static PyObject *find(PyObject *self, PyObject *named)
     if (!file_begin(file))
         return NULL;
     uint32_t *pages = NULL, n;
-    PyObject *made = pages_of(file, named, &pages, &n) == 0 ? PyTuple_New(n) : NULL;
+    PyObject *made = file_pages_of(file, named, &pages, &n) == 0 ? PyTuple_New(n) : NULL;
     for (uint32_t i = 0; made && i < n; i++) {
         PyObject *const page = PyLong_FromUnsignedLong(pages[i]);
         if (!page || PyTuple_SetItem(made, i, page) < 0)
@@ -319,17 +297,14 @@ static ImgstatRecord *measure_pages(FileObject *file, const PagesOptions *option
                                     const RunOptions *run, ImgstatMeasure *how)
 {
     State *const state = state_of_type(Py_TYPE((PyObject *)file));
-    ImgstatRegion *const r = &how->region;
     const char *device_name;
     unsigned threads;
     uint32_t *pages = NULL, n;
     ImgstatRecord *record = NULL;
-    if (run_read(run, &device_name, &threads) < 0 ||
-        (option_given(options->region) &&
-         !PyArg_ParseTuple(options->region, "IIII:region", &r->x, &r->y, &r->width, &r->height)))
+    if (run_read(run, &device_name, &threads) < 0 || region_read(options->region, &how->region) < 0)
         return NULL;
     ImgstatDevice *const device =
-        pages_of(file, options->pages ? options->pages : Py_None, &pages, &n) == 0
+        file_pages_of(file, options->pages ? options->pages : Py_None, &pages, &n) == 0
             ? device_take(state, device_name, threads)
             : NULL;
     if (device) {
@@ -368,7 +343,7 @@ static int pages_are_narrow(FileObject *file, PyObject *named)
 {
     uint32_t *pages = NULL, n = 0;
     ImgstatError err = {0};
-    if (pages_of(file, named ? named : Py_None, &pages, &n) < 0)
+    if (file_pages_of(file, named ? named : Py_None, &pages, &n) < 0)
         return -1;
     const ImgstatResult res =
         n ? file_page_select(file, pages[0], &err) : IMGSTAT_OK; /* of none, measuring complains */

@@ -8,12 +8,12 @@
 #include "warnings.h"
 #include "work.h"
 
-/* The lock is the file's, which serves one thread at a time. No thread waits for it with the GIL.
- */
+/* The lock is the file's, which serves one thread at a time, and of PTHREAD_MUTEX_ERRORCHECK, as
+ * signals run code of Python in calls. No thread waits for it with the GIL. */
 typedef struct FileObject {
     PyObject_HEAD FileInput input;
     OpenHow how;
-    ImgstatFile *file; /* NULL: closed */
+    _Atomic(ImgstatFile *) file; /* NULL: closed, which is asked without the lock */
     pthread_mutex_t lock;
     Warnings warnings; /* that are not reported yet */
     uint32_t page;     /* that is selected, or IMGSTAT_NO_PAGE */
@@ -35,6 +35,10 @@ ImgstatResult file_page_select(FileObject *file, uint32_t page, ImgstatError *er
 PyObject *file_page_info(FileObject *file, uint32_t page);
 /* Returns a dict with how a page lies in the file. */
 PyObject *file_page_layout(FileObject *file, uint32_t page);
+
+/* Lists pages: by None all images, by a text, or by a sequence of numbers. The list is malloc'ed.
+ * 0, or -1 with an exception; it is freed after that, too. */
+int file_pages_of(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n);
 
 /* Raises what a call failed with. Returns NULL. */
 PyObject *file_raise(FileObject *file, ImgstatResult result, const ImgstatError *err);

@@ -166,7 +166,9 @@ ImgstatResult file_input_open_file(FileInput *input, const ImgstatOpen *how, Img
 PyObject *file_input_raise(State *state, FileInput *input, ImgstatResult result,
                            const ImgstatError *err)
 {
+    work_lock(&input->lock);
     PyObject *const kept = input->raised;
     input->raised = NULL;
+    pthread_mutex_unlock(&input->lock);
     return raise_because(state, kept, result, err);
 }

@@ -4,6 +4,8 @@
 
 #include "values.h"
 
+#include <stdlib.h>
+
 /* Adds an item to a dict, and takes the value over. *good: false after an exception. */
 static void put(PyObject *dict, const char *name, PyObject *value, bool *good)
 {
@@ -125,4 +127,50 @@ PyObject *file_page_layout(FileObject *file, uint32_t page)
     if (!good)
         Py_CLEAR(dict);
     return dict;
+}
+
+/* ---- Which pages ---- */
+
+/* Finds pages by a text, or with None all images. The list is malloc'ed. 0, or -1. */
+static int find_pages(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
+{
+    const char *const text = named == Py_None ? NULL : PyUnicode_AsUTF8AndSize(named, NULL);
+    if (!text && named != Py_None)
+        return -1;
+    const uint32_t most = imgstat_file_pages(file->file);
+    *out = malloc(most * sizeof **out);
+    if (!*out) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    ImgstatError err = {0};
+    const ImgstatResult res = imgstat_file_find(file->file, text, *out, most, n, &err);
+    if (res != IMGSTAT_OK)
+        file_raise(file, res, &err);
+    return res == IMGSTAT_OK ? 0 : -1;
+}
+
+/* Reads a sequence of numbers. The list is malloc'ed. 0, or -1. */
+static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
+{
+    const Py_ssize_t size = PySequence_Size(numbers);
+    *out = size < 0 ? NULL : malloc(((size_t)size + 1) * sizeof **out);
+    if (size >= 0 && !*out)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; *out && i < size; i++) {
+        PyObject *const item = PySequence_GetItem(numbers, i);
+        const unsigned long page = item ? PyLong_AsUnsignedLong(item) : 0;
+        Py_XDECREF(item);
+        if (PyErr_Occurred())
+            return -1;
+        (*out)[i] = page < IMGSTAT_NO_PAGE ? (uint32_t)page : IMGSTAT_NO_PAGE;
+    }
+    *n = (uint32_t)size;
+    return *out ? 0 : -1;
+}
+
+int file_pages_of(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
+{
+    return named == Py_None || PyUnicode_Check(named) ? find_pages(file, named, out, n)
+                                                      : read_pages(named, out, n);
 }

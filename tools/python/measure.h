@@ -21,6 +21,9 @@ extern const Keyword measure_keywords[];
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out);
 void measure_release(ImgstatMeasure *measure);
 
+/* Reads a tuple (x, y, width, height); None is the whole image. 0, or -1 with an exception. */
+int region_read(PyObject *region, ImgstatRegion *out);
+
 /* Copies it with its percentiles; measure_release ends the copy. False: there is no memory. */
 bool measure_copy(const ImgstatMeasure *measure, ImgstatMeasure *out);
 

@@ -152,6 +152,7 @@ static int call_begin(Call *call, State *state, PyObject *array, const ArrayOpti
         array_images_open(state, array, "the array", array_options, &call->images) < 0 ||
         device_check(&call->images.view, call->device) < 0)
         return -1;
+    call->images.work = &call->work;
     const bool narrow = imgstat_sample_bytes(call->images.view.sample) <= 2;
     if (!options)
         call->how.mergeable = true;

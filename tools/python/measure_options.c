@@ -87,6 +87,18 @@ static int read_range(PyObject *range, ImgstatMeasure *out)
     return -1;
 }
 
+int region_read(PyObject *region, ImgstatRegion *out)
+{
+    if (!option_given(region))
+        return 0;
+    if (PyTuple_Check(region))
+        return PyArg_ParseTuple(region, "IIII:region", &out->x, &out->y, &out->width, &out->height)
+                   ? 0
+                   : -1;
+    PyErr_SetString(PyExc_TypeError, "region should be a tuple (x, y, width, height)");
+    return -1;
+}
+
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out)
 {
     bool single;

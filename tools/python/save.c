@@ -52,15 +52,19 @@ static int16_t alpha_of(const ArrayImages *images, const ImgstatWrite *how,
     return images->alpha < 0 && png && has_alpha ? (int16_t)(images->channels - 1) : images->alpha;
 }
 
-static PyObject *save_image(State *state, const ArrayImages *images, const Model *model,
-                            const ImgstatWrite *how, FileOutput *target)
+static PyObject *save_image(State *state, ArrayImages *images, const Model *model,
+                            ImgstatWrite *how, FileOutput *target)
 {
     const int16_t alpha = alpha_of(images, how, target);
     ArrayScratch scratch = {NULL, NULL};
     ImagePro image;
     ImgstatError err = {0};
     ImgstatResult res;
-    Py_BEGIN_ALLOW_THREADS
+    Work work;
+    images->work = &work;
+    how->cancelled = work_cancelled;
+    how->cancelled_context = &work;
+    work_begin(&work, NULL);
     ImgstatFile *const like = model->file ? model->file->file : NULL;
     res = array_image(images, 0, true, &scratch, &image, &err);
     if (res == IMGSTAT_OK && model->file)
@@ -70,7 +74,7 @@ static PyObject *save_image(State *state, const ArrayImages *images, const Model
     else if (res == IMGSTAT_OK)
         res = imgstat_image_save(&image, alpha, target->name, like, how, &err);
     array_scratch_release(&scratch);
-    Py_END_ALLOW_THREADS
+    work_end(&work);
     if (res == IMGSTAT_OK)
         return Py_NewRef(Py_None);
     PyObject *const raised = target->raised;
@@ -79,7 +83,7 @@ static PyObject *save_image(State *state, const ArrayImages *images, const Model
 }
 
 static PyObject *save_open(State *state, PyObject *array, const ArrayOptions *array_options,
-                           const Model *model, const ImgstatWrite *how, FileOutput *target)
+                           const Model *model, ImgstatWrite *how, FileOutput *target)
 {
     ArrayImages images;
     if (array_images_open(state, array, "the array", array_options, &images) < 0)

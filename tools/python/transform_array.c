@@ -254,9 +254,7 @@ static ImgstatResult transform_images(Call *call, ImgstatDevice *device, size_t 
         if (res == IMGSTAT_OK)
             res = map(call, device, n, &from, matches ? &reference : NULL, &to, err);
     }
-    if (res == IMGSTAT_OK)
-        array_image_store(&call->to, i, &call->to_scratch);
-    return res;
+    return res == IMGSTAT_OK ? array_image_store(&call->to, i, &call->to_scratch, err) : res;
 }
 
 /* Finds a chain for images on a GPU, if the library has one for the method: then nothing waits. */
@@ -301,6 +299,8 @@ static int transform_all(Call *call)
 {
     ImgstatError err;
     ImgstatDevice *device = NULL;
+    call->from.work = call->to.work = call->reference.work = &call->run;
+    chain_cancel(call->chain, &call->run);
     work_begin(&call->run, NULL);
     ImgstatResult res = call->work->chain ? IMGSTAT_OK : find_chain(call, &err);
     if (res == IMGSTAT_OK && !call->chain) {
@@ -313,7 +313,9 @@ static int transform_all(Call *call)
     }
     if (res == IMGSTAT_OK)
         res = map_images(call, device, &err);
-    if (!call->work->chain)
+    if (call->work->chain)
+        chain_cancel(call->chain, NULL);
+    else
         chain_give(call->chain);
     device_give(call->state, device);
     work_end(&call->run);

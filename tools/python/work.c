@@ -59,11 +59,13 @@ int work_calls_back(void)
     return -1;
 }
 
-void work_lock(pthread_mutex_t *lock)
+bool work_lock(pthread_mutex_t *lock)
 {
-    if (pthread_mutex_trylock(lock) == 0)
-        return;
+    int status = pthread_mutex_trylock(lock);
+    if (status == 0)
+        return true;
     Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(lock);
+    status = pthread_mutex_lock(lock);
     Py_END_ALLOW_THREADS
+    return status == 0;
 }

@@ -29,7 +29,8 @@ void work_end(Work *work);
  * interpreter do they find it. 0, or -1 with an exception. */
 int work_calls_back(void);
 
-/* Takes a lock, for which other threads need not wait for the interpreter's. */
-void work_lock(pthread_mutex_t *lock);
+/* Takes a lock, for which other threads need not wait for the interpreter's. False: it is of
+ * PTHREAD_MUTEX_ERRORCHECK, and the thread has it. */
+bool work_lock(pthread_mutex_t *lock);
 
 #endif

@@ -8,7 +8,7 @@ in stdenv.mkDerivation {
   pname = "imgstat";
   version = "0.1.0";
   src = lib.cleanSource ../../..;
-  outputs = [ "out" "dev" "doc" ];
+  outputs = [ "out" "doc" ];
 
   nativeBuildInputs = [ cmake ninja pkg-config ] ++ lib.optional cudaSupport cudaPackages.cuda_nvcc;
   buildInputs = [ expat isa-l json_c libarchive libdeflate libjpeg libpng libtiff xxHash zlib ]
