@@ -3,12 +3,13 @@
  */
 #include "base/buffer_cache.h"
 
+#include "base/system_pages.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     ALIGN = 64,
@@ -129,7 +130,7 @@ static Header *make(BufferCache *owner, size_t bytes)
     if (!buffer)
         return NULL;
     if (align == HUGE_PAGE)
-        (void)madvise(buffer, total, MADV_HUGEPAGE); /* or not: no harm */
+        system_pages_advise(buffer, total, MADV_HUGEPAGE);
     *buffer = (Header){.owner = owner, .bytes = total - sizeof(Header)};
     return buffer;
 }

@@ -4,10 +4,9 @@
 #include "base/image.h"
 
 #include "base/sample.h"
+#include "base/system_pages.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Rows of images that are created here start at multiples of a cache line. */
 enum { ROW_ALIGNMENT = 64 };
@@ -126,10 +125,8 @@ static void zero_gaps(unsigned char *pixels, size_t row, size_t pitch, uint32_t 
 static void use_huge_pages(void *pixels, size_t bytes)
 {
     enum { LARGE = 8 << 20 };
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)pixels;
-    const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (bytes >= LARGE)
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not: no harm */
+        system_pages_advise(pixels, bytes, MADV_HUGEPAGE);
 }
 
 static ImgstatResult create(uint32_t width, uint32_t height, uint16_t channels,

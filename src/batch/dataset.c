@@ -2,7 +2,7 @@
 /* dataset.c: files are measured into a data set. */
 #include "record/dataset.h"
 #include "base/sample.h"
-#include "batch/dataset_rounds.h"
+#include "batch/dataset_wide.h"
 #include "batch/peers.h"
 #include "codec/page_group.h"
 #include "measure/result.h"
@@ -82,7 +82,7 @@ static ImgstatResult read_again(ImgstatDataset *dataset, const ImgstatMeasureBat
     if (batch->peers)
         res = peers_agree(batch->peers, res, &why);
     for (again = res == IMGSTAT_OK; again; again = again && res != IMGSTAT_OK && !batch->peers) {
-        res = dataset_read_again(dataset, batch, how, jobs, &devices, &again, &why);
+        res = dataset_compute_wide(dataset, batch, how, jobs, &devices, &again, &why);
         device_list_report(&devices);
     }
     device_list_release(&devices);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* device.c: the CPU as a device: opening, memory, and its table of operations. */
 #define _GNU_SOURCE
+#include "base/system_pages.h"
 #include "cpu/reference.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -186,15 +186,7 @@ static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
     *out = device->info;
 }
 
-/* Returns whole pages of memory to the system; nobody needs their contents. */
-static void forget_pages(void *memory, size_t bytes)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory;
-    const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
-    if (end > first)
-        (void)madvise((void *)first, end - first, MADV_DONTNEED);
-}
-
+/* What the others had goes back to the system. */
 static void cpu_use_threads(Device *base, unsigned threads)
 {
     CpuDevice *const device = (CpuDevice *)base;
@@ -202,7 +194,7 @@ static void cpu_use_threads(Device *base, unsigned threads)
     for (unsigned t = threads; t < device->threads; t++) {
         cpu_memory_release(&device->tallies[t]);
         cpu_memory_release(&device->counts[t]);
-        forget_pages(device->thread[t].scratch, CPU_SCRATCH);
+        system_pages_advise(device->thread[t].scratch, CPU_SCRATCH, MADV_DONTNEED);
     }
 }
 

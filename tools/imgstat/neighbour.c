@@ -66,17 +66,18 @@ static bool saved_agrees(const Options *o, const ImgstatTransfer *transfer)
 
 /* ---- Pixels ---------------------------------------------------------------------------------- */
 
-/* Reads the next rows of the page selected in both files: whether they are the same. */
+/* Reads the next rows of the page selected in the files: whether they are the same. The second file
+ * may be NULL, here and below: whether the rows can be read. */
 static bool same_rows(ImgstatFile *const file[2], const ImgstatPage *page, uint32_t rows)
 {
     ImagePro band[2] = {{0}, {0}};
     bool same = true;
-    for (int i = 0; same && i < 2; i++)
+    for (int i = 0; same && i < 2 && file[i] != NULL; i++)
         same = imgstat_image_create(page->width, rows, page->channels, page->sample, page->bits,
                                     &band[i], NULL) == IMGSTAT_OK &&
                imgstat_file_read(file[i], &band[i], NULL) == IMGSTAT_OK;
     const size_t bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    for (uint32_t y = 0; same && y < rows; y++)
+    for (uint32_t y = 0; same && y < rows && file[1] != NULL; y++)
         same = memcmp((const char *)band[0].host + y * band[0].pitch,
                       (const char *)band[1].host + y * band[1].pitch, bytes) == 0;
     imgstat_image_release(&band[0]);
@@ -87,9 +88,11 @@ static bool same_rows(ImgstatFile *const file[2], const ImgstatPage *page, uint3
 static bool same_page(ImgstatFile *const file[2], uint32_t number)
 {
     ImgstatPage page[2];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && file[i] != NULL; i++)
         if (imgstat_file_page(file[i], number, &page[i], NULL) != IMGSTAT_OK)
             return false;
+    if (file[1] == NULL)
+        page[1] = page[0];
     if (page[0].width != page[1].width || page[0].height != page[1].height ||
         page[0].channels != page[1].channels || page[0].sample != page[1].sample)
         return false;
@@ -101,13 +104,14 @@ static bool same_page(ImgstatFile *const file[2], uint32_t number)
     return true;
 }
 
+/* b: NULL: whether a can be read. */
 static bool same_images(const Options *o, const char *a, const char *b)
 {
     ImgstatFile *file[2] = {NULL, NULL};
     const ImgstatOpen open = {.limits = o->limits};
     bool same = imgstat_file_open(a, &open, &file[0], NULL) == IMGSTAT_OK &&
-                imgstat_file_open(b, &open, &file[1], NULL) == IMGSTAT_OK &&
-                imgstat_file_pages(file[0]) == imgstat_file_pages(file[1]);
+                (b == NULL || (imgstat_file_open(b, &open, &file[1], NULL) == IMGSTAT_OK &&
+                               imgstat_file_pages(file[0]) == imgstat_file_pages(file[1])));
     for (uint32_t page = 0; same && page < imgstat_file_pages(file[0]); page++)
         same = same_page(file, page);
     imgstat_file_close(file[0]);
@@ -153,12 +157,6 @@ static int compare_groups(const void *a, const void *b)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* One that a power cut has torn is written anew. */
-static bool can_be_read(const Options *o, const char *path)
-{
-    return same_images(o, path, path);
-}
-
 /* Compares one output of n jobs of one group, unless all exist. */
 static bool group_agrees(const Options *o, const ImgstatJob *const *jobs, size_t n,
                          const ImgstatTransfer *transfer)
@@ -168,7 +166,7 @@ static bool group_agrees(const Options *o, const ImgstatJob *const *jobs, size_t
     for (size_t i = 0; i < n; i++)
         if (!transform_is_skipped(&o->transform, jobs[i]))
             any_left = true;
-        else if (done == NULL && can_be_read(o, jobs[i]->output))
+        else if (done == NULL && same_images(o, jobs[i]->output, NULL)) /* no power cut tore it */
             done = jobs[i];
     if (!any_left)
         return true;
