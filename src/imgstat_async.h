@@ -42,7 +42,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_async(ImgstatPendin
 
 /* Enqueues the measurement of a series, such as a batch in an array: n images like the first one,
  * at most as many as the object was made for, each `step` bytes after the one before. Images of a
- * series have no mask. One launch measures all 8-bit images if `step` is a multiple of 16. */
+ * series have no mask. One launch measures all images if `step` is a multiple of 16. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_series_async(ImgstatPending *pending,
                                                                           const ImagePro *first,
                                                                           size_t n, int64_t step,
@@ -109,9 +109,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChai
 
 /* Enqueues the transform of a series, such as a batch in an array: n images like `from`, each
  * from_step bytes after the one before, to as many like `to`, which do not overlap. Images of a
- * series have no mask. One launch transforms all 8-bit images of at most 2^20 samples if there is
- * one map for all channels, no gap between rows, and both steps are multiples of 16; other images
- * have launches of their own. */
+ * series have no mask. One launch transforms all images of 8 bits, and on GPUs of 9.0 and newer of
+ * 16 bits, of at most 2^20 samples, if there is one map for all channels, no gap between rows, and
+ * both steps are multiples of 16; other images have launches of their own. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_series_async(
     ImgstatChain *chain, const ImagePro *from, int64_t from_step, ImagePro *to, int64_t to_step,
     size_t n, void *stream, ImgstatError *err);

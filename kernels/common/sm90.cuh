@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* common/sm90.cuh: what devices of compute capability 9.0 have: launches that begin early, and
- * barriers in shared memory that bulk copies arrive at (8.0 has the
- * barriers). */
+/* common/sm90.cuh: what devices of compute capability 9.0 have: launches that begin early, blocks
+ * that reach each other's shared memory, and barriers in shared memory that bulk copies arrive at
+ * (8.0 has the barriers). */
 #ifndef IMGSTAT_KERNELS_COMMON_SM90_CUH
 #define IMGSTAT_KERNELS_COMMON_SM90_CUH
 
@@ -26,6 +26,35 @@ DEVICE void after_all_before(void)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Kernels whose blocks are clusters of n; what is compiled for older devices does nothing. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define CLUSTERS_OF(n) __cluster_dims__(n, 1, 1)
+#else
+#define CLUSTERS_OF(n)
+#endif
+
+/* Waits for all threads of the cluster; what they have written to shared memory can be read. */
+DEVICE void cluster_sync(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release;\n\t"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
+#endif
+}
+
+/* The place of `p`, in shared memory, in that of the cluster's block `rank`. */
+template <typename T> DEVICE T *cluster_place(T *p, unsigned rank)
+{
+#if __CUDA_ARCH__ >= 900
+    uint64_t there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));
+    return (T *)there;
+#else
+    return p + 0 * rank;
 #endif
 }
 

@@ -29,7 +29,7 @@ struct WorkImage {
     uint64_t *bins; /* of channel 0; NULL: none */
 };
 
-/* What an image of a batch has to itself, where all are alike otherwise. */
+/* What an image of a batch has to itself, where all are alike otherwise; its first item besides. */
 struct WorkPlace {
     const unsigned char *pixels;
     uint64_t first_at;
@@ -54,11 +54,13 @@ struct QueueMemory {
 
 struct Work {
     const WorkImage *images;       /* n_images, or NULL: only */
-    const WorkPlace *places;       /* n_images that are like only, an item each; or NULL */
-    const uint32_t *image_of_item; /* n_items, or NULL: each image is one item */
+    const WorkPlace *places;       /* n_images that are like only; or NULL */
+    const uint32_t *image_of_item; /* n_items, or NULL: all have as many, items_each */
     QueueMemory *shared;
     void *state;
-    uint32_t n_items; /* and as many as there are blocks more fit 32 bits */
+    uint32_t n_items;      /* and as many as there are blocks more fit 32 bits */
+    uint32_t items_each;   /* of an image, if all have as many */
+    uint32_t each_inverse; /* 2^32 / items_each, rounded up; 0: items_each is 1 */
     uint32_t n_images;
     uint32_t channel0; /* the first channel that this launch measures */
     uint32_t group;    /* channels that it measures, of samples of 16 bits and more */
@@ -74,12 +76,33 @@ DEVICE uint32_t work_image_of(const Work &work, uint64_t item)
 {
     if (work.image_of_item)
         return __ldg(&work.image_of_item[item]);
-    return work.n_images > 1 ? (uint32_t)item : 0;
+    if (work.n_images == 1)
+        return 0;
+    const uint32_t i = (uint32_t)item; /* a division would keep the block waiting */
+    return work.each_inverse ? __umulhi(i, work.each_inverse) : i;
 }
 
-DEVICE const WorkImage &work_image(const Work &work, uint32_t i)
+/* Word i of the description of an image. */
+DEVICE uint32_t image_word(const Work &work, uint32_t number, unsigned i)
 {
-    return work.images ? work.images[i] : work.only;
+    const unsigned half = i % 2;
+    if (!work.places)
+        return ((const uint32_t *)(work.images ? &work.images[number] : &work.only))[i];
+    const WorkPlace *place = &work.places[number];
+    switch (i / 2 * 8) {
+    case offsetof(WorkImage, pixels):
+        return ((const uint32_t *)&place->pixels)[half];
+    case offsetof(WorkImage, first_at):
+        return ((const uint32_t *)&place->first_at)[half];
+    case offsetof(WorkImage, tally):
+        return ((const uint32_t *)&place->tally)[half];
+    case offsetof(WorkImage, bins):
+        return ((const uint32_t *)&place->bins)[half];
+    case offsetof(WorkImage, first_item):
+        return half ? 0 : number * work.items_each;
+    default:
+        return ((const uint32_t *)&work.only)[i];
+    }
 }
 
 /* Whether the sample with a key is finite and not nodata. sample: the image's type, or one whose

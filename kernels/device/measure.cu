@@ -364,12 +364,14 @@ static ImgstatResult add_series(CudaDevice *device, cudaStream_t stream, const I
     const uint64_t tile = tile_size(kind, &tile_bytes);
     WorkImage work;
     WorkPlace *places;
-    *done = series->n > 1 && series->n <= INT32_MAX && sample_bits(first->sample) == 8 &&
-            series->step % 16 == 0 && first->width > 0 && first->height > 0;
+    *done = series->n > 1 && series->step % 16 == 0 && first->width > 0 && first->height > 0;
     if (!*done)
         return IMGSTAT_OK;
     const LaunchPlace place = async_place(stream, kind, series->n, scratch, &places);
-    work_describe(&work, first, tile, tile_bytes, false);
+    work_describe(&work, first, tile, tile_bytes, is_wide_float(first->sample));
+    *done = work.tiles <= LAUNCH_SEGMENTS;
+    if (!*done)
+        return IMGSTAT_OK;
     work.tally = record_tally(record);
     work.bins = record_bins(record);
     return launch_series(device, place, kind, &work, series, record->mem.bytes, places, done, err);

@@ -219,6 +219,12 @@ static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkI
     return IMGSTAT_OK;
 }
 
+/* Short rows have small tiles. */
+static uint64_t average_tile_bytes(const Kind &kind, uint64_t pixels, uint64_t tiles)
+{
+    return pixels / tiles * kind.channels * sample_size(kind.sample);
+}
+
 static bool same_tiles(const WorkImage &a, const WorkImage &b)
 {
     return a.tiles == b.tiles && a.tiles_per_row == b.tiles_per_row;
@@ -234,8 +240,7 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
     }
     if (total == 0)
         return IMGSTAT_OK;
-    const uint64_t pixel_bytes = kind.channels * sample_size(kind.sample);
-    const uint64_t average = pixels / total * pixel_bytes; /* bytes a tile; short rows are small */
+    const uint64_t average = average_tile_bytes(kind, pixels, total);
     const uint32_t per_item = item_tiles(device, kind, total, n, average);
 
     Launch launch = {};
@@ -273,20 +278,25 @@ ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const 
     return IMGSTAT_OK;
 }
 
-/* Describes a launch of images that are like a model, if they are an item each. */
+/* Describes a launch of images that are like a model, if their items can be numbered. */
 static bool describe_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                            const WorkImage *model, size_t n, bool distinct, Launch *launch)
 {
-    const uint64_t average = model->rows * model->row_pixels * kind.channels;
+    const uint64_t average =
+        average_tile_bytes(kind, model->rows * model->row_pixels, model->tiles);
     const uint32_t per_item = item_tiles(device, kind, n * model->tiles, n, average);
-    if (per_item < model->tiles)
-        return false;
     *launch = Launch{};
     launch->device = device;
     launch->stream = place.stream;
     launch->work.only = *model;
     cut_items(&launch->work.only, kind, per_item, false);
-    launch->work.n_items = launch->work.n_images = (uint32_t)n;
+    const uint64_t each = launch->work.only.items;
+    if (n > INT32_MAX / each || (each > 1 && n > UINT32_MAX / each / each)) /* exact till then */
+        return false;
+    launch->work.items_each = (uint32_t)each;
+    launch->work.each_inverse = each > 1 ? (uint32_t)(UINT32_MAX / each + 1) : 0;
+    launch->work.n_images = (uint32_t)n;
+    launch->work.n_items = (uint32_t)(n * each);
     launch->work.distinct = distinct;
     launch->work.shared = place.queue;
     launch->work.state = place.state;

@@ -42,7 +42,7 @@ size_t state_bytes(const Kind &kind, size_t n);
 ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                             WorkImage *images, size_t n, bool distinct, ImgstatError *err);
 
-/* Measures n images that are like the model but for their places, if they are an item each;
+/* Measures n images that are like the model but for their places, if they are not too many;
  * otherwise *done is false, and nothing was done. */
 ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                            const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,

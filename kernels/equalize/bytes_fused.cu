@@ -171,9 +171,9 @@ SmallMap small_map(const Map *blank, const Finish *f)
     SmallMap m;
     m.from_flip = (uint32_t)sample_key(from, 0);
     m.to_flip = (uint32_t)sample_key(to, 0);
-    m.nodata = f->has_nodata ? (uint32_t)f->nodata_key : BINS;
+    m.nodata = f->has_nodata ? (uint32_t)f->nodata_key : sample_record_bins(from);
     m.nodata_to = f->has_nodata ? (uint32_t)map_unchanged(blank, f->nodata_key) : 0;
-    m.avoid = blank->to.has_nodata ? (uint32_t)blank->to.nodata_key : BINS;
+    m.avoid = blank->to.has_nodata ? (uint32_t)blank->to.nodata_key : sample_record_bins(to);
     m.lo = (uint32_t)blank->to.lo_key;
     m.range = (uint32_t)(blank->to.hi_key - blank->to.lo_key);
     m.full_lo = (uint32_t)blank->full_lo;

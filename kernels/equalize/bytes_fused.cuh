@@ -8,6 +8,7 @@
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "equalize/chain.cuh"
+#include "equalize/ramp.cuh"
 
 struct Small {
     const uint4 *from;
@@ -176,17 +177,6 @@ DEVICE uint32_t gather_counts(SmallState *state, uint32_t parity, uint32_t all, 
 
 /* ---- The map --------------------------------------------------------------------------------- */
 
-/* clip_rank of fewer than 2^27 samples: n * nano < 2^64. */
-DEVICE uint32_t small_rank(uint32_t n, uint64_t nano)
-{
-    return (uint32_t)(n * nano / 100000000000u);
-}
-
-/* Entries rise with the sums or, without contrast, with the key. */
-struct Ramp {
-    uint32_t low, span; /* from where, and how far; 0: no contrast */
-};
-
 /* map_clip_counts or map_equalize_counts. All threads; sum: see gather_counts. */
 DEVICE Ramp find_ramp(const SmallMap &m, const Cdf &cdf, uint32_t sum)
 {
@@ -198,20 +188,6 @@ DEVICE Ramp find_ramp(const SmallMap &m, const Cdf &cdf, uint32_t sum)
     const uint32_t from = __syncthreads_count(threadIdx.x < BINS && sum <= low);
     const uint32_t to = __syncthreads_count(threadIdx.x < BINS && sum <= high);
     return Ramp{from, to > from ? to - from : 0};
-}
-
-/* map_sample, from key to byte. A 64-bit division would take longer than all the rest. */
-DEVICE uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp, uint32_t sum, uint32_t key)
-{
-    const uint32_t at = m.equalize && ramp.span ? sum : key;
-    const uint32_t low = ramp.span ? ramp.low : m.full_lo;
-    const uint32_t span = ramp.span ? ramp.span : m.full_span;
-    const uint32_t part = min(at > low ? at - low : 0, span);
-    const float share = __fdividef((float)m.range, (float)span);
-    uint32_t to = m.lo + ratio_even_near(part, m.range, span, share);
-    to = to != m.avoid ? to : to >= m.lo + m.range ? to - 1 : to + 1;
-    to = !ramp.span && m.same ? key : to;
-    return (key == m.nodata ? m.nodata_to : to) ^ m.to_flip;
 }
 
 #endif

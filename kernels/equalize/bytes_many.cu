@@ -15,8 +15,9 @@ DEVICE uint32_t block_cdf(const SmallMap &m, const uint4 *table, uint32_t *count
     if (threadIdx.x % SHARE == 0)
         counts[threadIdx.x / SHARE ^ m.from_flip] = in_bin;
     __syncthreads(); /* the counts are in the order of keys */
-    const uint32_t count = threadIdx.x < BINS ? counts[threadIdx.x] : 0;
-    return finish_cdf<MANY_THREADS>(count, block_inclusive(count, cdf->of_warp), m.nodata, cdf);
+    const bool is_key = threadIdx.x < BINS && threadIdx.x != m.nodata;
+    const uint32_t count = is_key ? counts[threadIdx.x] : 0;
+    return finish_cdf<MANY_THREADS>(count, block_inclusive(count, cdf->of_warp), BINS, cdf);
 }
 
 /*

@@ -317,6 +317,12 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     if (!t->transfer.luma && !t->holes.fills &&
         transform_is_many(t->device, &t->finish, &pixels, series))
         return launch_transform_many(t->device, order, &t->small_map, &pixels, series, err);
+    bool done = false;
+    if (t->words > 0 && !t->transfer.luma && !t->holes.fills)
+        IMGSTAT_TRY(launch_words_many(t->device, order, &t->small_map, &t->finish, &pixels, series,
+                                      &done, err));
+    if (done)
+        return IMGSTAT_OK;
     for (size_t i = 0; i < series->n; i++) {
         const ImagePro image = image_of_series(from, i, series->step);
         const ImagePro mapped = image_of_series(to, i, series->to_step);

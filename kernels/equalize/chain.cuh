@@ -39,9 +39,10 @@ struct Finish {
     uint64_t nano_lo, nano_hi; /* what is cut at either end */
 };
 
-/* What the counts do not change of a map from 8 bits to 8 bits. Keys; 256 is none of them. */
+/* What the counts do not change of a map from 8 or 16 bits to 8 or 16. Keys; the number of keys is
+ * none of them. */
 struct SmallMap {
-    uint32_t from_flip, to_flip; /* what makes a key of a byte, and a byte of a key */
+    uint32_t from_flip, to_flip; /* what makes a key of bits, and bits of a key */
     uint32_t nodata, nodata_to;  /* the key that stays what it is, and what that is */
     uint32_t avoid;              /* what no other key becomes */
     uint32_t lo, range;          /* the output's keys: lo to lo + range */
@@ -86,6 +87,13 @@ bool count_words_fit(const CudaDevice *device, uint64_t samples);
 uint32_t count_words_room(const CudaDevice *device, uint64_t samples);
 ImgstatResult launch_count_words(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                  uint4 *tables, ImgstatError *err);
+
+/* The same of a series, a cluster of blocks an image (equalize/words_many.cu), where the device has
+ * clusters: samples of one map that follow each other from a 16-byte boundary on. pixels: of the
+ * first. *fits: whether it could be done, and was. */
+ImgstatResult launch_words_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
+                                const Finish *finish, const ApplyPixels *pixels,
+                                const DeviceSeries *series, bool *fits, ImgstatError *err);
 
 /* From these tables, or the record, to those of the transfer. */
 ImgstatResult launch_finish_tables(CudaDevice *device, cudaStream_t stream, const Finish &finish,

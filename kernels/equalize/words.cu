@@ -4,24 +4,15 @@
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "equalize/lut.cuh"
+#include "equalize/words_table.cuh"
 
-/* Counters of two values share a word of a block's table: those of a value and of the value half
- * the range above. So neighbouring values do not meet in a word. */
-enum { COUNT_THREADS = WORDS_COUNT_THREADS, COUNT_WORDS = WORD_BINS / 2, EACH = WORDS_EACH };
+enum { EACH = WORDS_EACH };
 /* What a block counts at most, so that 16 bits hold any counter; a tail is less than a vector. And
  * at least, but of the smallest images. */
 enum { ITEM_MOST = EACH * COUNT_THREADS - 1, ITEM_LEAST = WORDS_LEAST };
 static_assert(ITEM_MOST * 8 + 7 < 1 << 16, "counters do not overflow");
 
 /* ---- Counting -------------------------------------------------------------------------------- */
-
-DEVICE void count_word(uint4 *table, uint32_t w, uint32_t times)
-{
-    uint32_t *const lower = (uint32_t *)((unsigned char *)table + (w << 2 & 0x1FFFCu));
-    uint32_t *const upper = (uint32_t *)((unsigned char *)table + (w >> 14 & 0x1FFFCu));
-    atomicAdd(lower, times << (w >> 11 & 16));
-    atomicAdd(upper, times << (w >> 27 & 16));
-}
 
 /*
  * count_words: counts of 16-bit samples by their bits, a table a block.
@@ -47,9 +38,7 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     const uint32_t t = threadIdx.x, first = blockIdx.x * item;
     const uint32_t n = min(item, vectors - first);
     uint4 v[EACH];
-#pragma unroll
-    for (uint32_t i = 0; i < WORD_TABLE / 16 / COUNT_THREADS; i++)
-        counters[t + i * COUNT_THREADS] = make_uint4(0, 0, 0, 0);
+    empty_counters(counters);
     after_launches_before();
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++)
@@ -60,19 +49,10 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     for (uint32_t k = 0; k < EACH; k++) {
         if (t + k * COUNT_THREADS >= n)
             break;
-        if (v[k].x == v[k].y && v[k].x == v[k].z && v[k].x == v[k].w) {
-            count_word(counters, v[k].x, 4);
-            continue;
-        }
-        count_word(counters, v[k].x, 1);
-        count_word(counters, v[k].y, 1);
-        count_word(counters, v[k].z, 1);
-        count_word(counters, v[k].w, 1);
+        count_vector(counters, v[k]);
     }
-    if (blockIdx.x == gridDim.x - 1 && t < tail) {
-        const uint32_t raw = ((const uint16_t *)(from + vectors))[t];
-        atomicAdd((uint32_t *)counters + raw % COUNT_WORDS, 1u << raw / COUNT_WORDS * 16);
-    }
+    if (blockIdx.x == gridDim.x - 1 && t < tail)
+        count_raw(counters, ((const uint16_t *)(from + vectors))[t]);
     __syncthreads(); /* the counts are whole */
     uint4 *const table = tables + (size_t)blockIdx.x * (WORD_TABLE / 16);
 #pragma unroll

@@ -44,10 +44,9 @@ DEVICE void finish_block(const Work &work, Pack *packs)
 /* Makes image `number` the block's own. All threads; the table is empty. */
 DEVICE void load_image(const Work &work, Block16 *block, uint32_t number)
 {
-    const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
     for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += THREADS)
-        to[i] = from[i];
+        to[i] = image_word(work, number, i);
     if (threadIdx.x < 2 * WARPS)
         (&block->seen[0][0])[threadIdx.x] = 0;
     if (threadIdx.x == 0) {

@@ -241,29 +241,6 @@ static __device__ __noinline__ void merge(const Work &work, ImageState8<C> *held
         merge_tallies<C>(work, held);
 }
 
-/* Word i of the description of an image. */
-DEVICE uint32_t image_word(const Work &work, uint32_t number, unsigned i)
-{
-    const unsigned half = i % 2;
-    if (!work.places)
-        return ((const uint32_t *)&work_image(work, number))[i];
-    const WorkPlace *place = &work.places[number];
-    switch (i / 2 * 8) {
-    case offsetof(WorkImage, pixels):
-        return ((const uint32_t *)&place->pixels)[half];
-    case offsetof(WorkImage, first_at):
-        return ((const uint32_t *)&place->first_at)[half];
-    case offsetof(WorkImage, tally):
-        return ((const uint32_t *)&place->tally)[half];
-    case offsetof(WorkImage, bins):
-        return ((const uint32_t *)&place->bins)[half];
-    case offsetof(WorkImage, first_item):
-        return half ? 0 : number;
-    default:
-        return ((const uint32_t *)&work.only)[i];
-    }
-}
-
 /* Reports what the block has of the image that it holds, `before` (NULL: none), and makes image
  * `number` (NONE: none) its own. All threads; the table and what was seen are complete. */
 template <int C, bool PLAIN>

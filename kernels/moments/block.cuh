@@ -96,10 +96,9 @@ template <int C> DEVICE void begin_sums(WideBlock<C> *block)
 
 template <int C> DEVICE void load_image(const Work &work, WideBlock<C> *block, uint32_t number)
 {
-    const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
     for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += WideShape<C>::THREADS)
-        to[i] = from[i];
+        to[i] = image_word(work, number, i);
     if (threadIdx.x == 0)
         block->number = number;
     begin_sums(block);

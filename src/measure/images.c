@@ -10,7 +10,7 @@
 
 enum {
     ROUND_BYTES = 64 << 20, /* of records on the device at a time, but for one image at least */
-    TASK_IMAGES = 64        /* whose statistics a thread computes at a time: about 0.3 ms */
+    TASK_BYTES = 128 << 10  /* whose statistics a thread computes at a time: about 0.3 ms */
 };
 
 /* Images whose records are on the device at a time. */
@@ -93,6 +93,7 @@ typedef struct Finishing {
     const Round *round;
     const unsigned char *counted;
     ImgstatRecord **out;
+    size_t images; /* of a task */
 } Finishing;
 
 static const unsigned char *counted_of(const Finishing *f, size_t i)
@@ -104,9 +105,9 @@ static const unsigned char *counted_of(const Finishing *f, size_t i)
 static void finish_task(void *context, size_t task, unsigned thread)
 {
     const Finishing *const f = context;
-    const size_t first = task * TASK_IMAGES, left = f->round->n - first;
+    const size_t first = task * f->images, left = f->round->n - first;
     (void)thread;
-    for (size_t i = first; i < first + (left < TASK_IMAGES ? left : TASK_IMAGES); i++)
+    for (size_t i = first; i < first + (left < f->images ? left : f->images); i++)
         if (sample_is_narrow(f->round->images[i].sample) &&
             finish(f->round, i, counted_of(f, i), &f->out[i], NULL) != IMGSTAT_OK)
             f->out[i] = NULL;
@@ -116,7 +117,9 @@ static void finish_task(void *context, size_t task, unsigned thread)
  * threads. */
 static void finish_together(Finishing *f)
 {
-    const size_t tasks = (f->round->n + TASK_IMAGES - 1) / TASK_IMAGES;
+    const size_t average = f->round->bytes / f->round->n;
+    f->images = average < TASK_BYTES ? TASK_BYTES / average : 1;
+    const size_t tasks = (f->round->n + f->images - 1) / f->images;
     const unsigned threads = f->round->device->threads;
     ThreadPool *pool = NULL;
     if (tasks < 2 || threads < 2 ||

@@ -206,17 +206,17 @@ static void settle_tally(ImgstatSample sample, Tally *tally, uint64_t *bins, boo
         tally->nan += drain(bins, pinf + 1, last);
     }
     tally->n = 0;
-    tally->min_key = tally->max_key = 0;
-    for (uint64_t k = 0; k <= last; k++) {
-        if (!bins[k])
-            continue;
-        if (tally->n == 0)
-            tally->min_key = k;
-        tally->max_key = k;
+    for (uint64_t k = 0; k <= last; k++)
         tally->n += bins[k];
-    }
-    if (tally->n == 0)
+    tally->min_key = tally->max_key = 0;
+    if (tally->n == 0) {
         tally->min_at = tally->max_at = 0;
+        return;
+    }
+    while (!bins[tally->min_key])
+        tally->min_key++;
+    for (tally->max_key = last; !bins[tally->max_key];)
+        tally->max_key--;
 }
 
 void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key)

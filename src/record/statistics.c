@@ -47,6 +47,28 @@ static void fold(Sums *sums, __int128 part[4], unsigned shift, unsigned powers)
     }
 }
 
+/* Adds n neighbouring bins of integers, the first of which counts x: sums of powers of the distance
+ * from it fit 64 bits, and those of the values follow. n <= RUN, and the counts add up to less than
+ * 2^31. */
+enum { RUN = 256 };
+static void add_run(const uint64_t *bins, size_t n, int64_t x, __int128 part[4])
+{
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0;
+    for (uint64_t k = 0; k < n; k++) {
+        const uint64_t k2 = k * k;
+        s0 += bins[k];
+        s1 += bins[k] * k;
+        s2 += bins[k] * k2;
+        s3 += bins[k] * (k2 * k);
+        s4 += bins[k] * (k2 * k2);
+    }
+    const __int128 first = x, first2 = first * x, first3 = first2 * x;
+    part[0] += first * s0 + s1;
+    part[1] += first2 * s0 + 2 * first * s1 + s2;
+    part[2] += first3 * s0 + 3 * first2 * s1 + 3 * first * s2 + s3;
+    part[3] += first3 * x * s0 + 4 * first3 * s1 + 6 * first2 * s2 + 4 * first * s3 + s4;
+}
+
 /* |x| < 2^16 for integers and |mantissa| < 2^11 for f16, counts add up to less than 2^63: no sum of
  * fourth powers of one shift exceeds 2^127. */
 static void sums_of_bins(const Record *record, uint16_t channel, unsigned powers, Sums *sums)
@@ -54,9 +76,15 @@ static void sums_of_bins(const Record *record, uint16_t channel, unsigned powers
     const Tally *const tally = &record->tally[channel];
     const uint64_t *const bins =
         record->bins + (size_t)channel * sample_record_bins(record->sample);
+    const bool runs = record->sample != IMGSTAT_F16 && tally->n < 1u << 31;
     __int128 part[4] = {0};
     unsigned part_shift = 0;
-    for (uint64_t key = tally->min_key; tally->n && key <= tally->max_key; key++) {
+    for (uint64_t key = tally->min_key; tally->n && runs && key <= tally->max_key; key += RUN) {
+        const uint64_t left = tally->max_key - key + 1;
+        add_run(bins + key, left < RUN ? left : RUN, narrow_term(record->sample, key, &part_shift),
+                part);
+    }
+    for (uint64_t key = tally->min_key; tally->n && !runs && key <= tally->max_key; key++) {
         if (!bins[key])
             continue;
         unsigned shift;
@@ -326,6 +354,8 @@ uint64_t statistics_mode(const uint64_t *bins, size_t n)
 
 double statistics_entropy(const uint64_t *counts, size_t n)
 {
+    enum { KNOWN = 1024 };
+    double known[KNOWN] = {0}; /* terms of small counts, which many bins have; 0: not yet known */
     uint64_t total = 0;
     for (size_t k = 0; k < n; k++)
         total += counts[k];
@@ -335,8 +365,14 @@ double statistics_entropy(const uint64_t *counts, size_t n)
     for (size_t k = 0; k < n; k++) {
         if (!counts[k])
             continue;
-        const double p = (double)counts[k] / (double)total;
-        const double term = p * log2((double)total / (double)counts[k]) - lost;
+        double own = counts[k] < KNOWN ? known[counts[k]] : 0;
+        if (own == 0) {
+            const double p = (double)counts[k] / (double)total;
+            own = p * log2((double)total / (double)counts[k]);
+            if (counts[k] < KNOWN)
+                known[counts[k]] = own;
+        }
+        const double term = own - lost;
         const double next = sum + term;
         lost = (next - sum) - term;
         sum = next;

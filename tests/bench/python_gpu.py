@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Times calls of the Python package for arrays on a GPU and for small arrays of the host. It needs numpy.
 
-usage: PYTHONPATH=BUILD/python python_gpu.py [IMAGES]   IMAGES: of 512 x 512 in the batch (default 10000, 2.6 GB)
+usage: PYTHONPATH=BUILD/python python_gpu.py [IMAGES]   IMAGES: of 512 x 512 in the batch (default 10000, up to 10.5 GB)
 """
 import ctypes
 import sys
@@ -43,16 +43,30 @@ def calls(name, function, n=2000):
     print(f"{name}: returns after {returned / n * 1e6:.1f} us, done after {done / n * 1e6:.1f} us")
 
 
-def batch_of(image, n):
-    """n images, every ninth of them a picture."""
-    batch = cuda_arrays.DeviceArray(cuda, np.zeros((1, 1), "u1"))
+def batch_of(host, n, every):
+    """n images, every so many a picture, the others constant."""
+    image = cuda_arrays.DeviceArray(cuda, host)
+    batch = cuda_arrays.DeviceArray(cuda, np.zeros((1, 1), host.dtype))
     batch.shape = (n, SIDE, SIDE)
-    cuda.cuMemAlloc_v2(ctypes.byref(batch.address), ctypes.c_size_t(n * SIDE * SIDE))
-    cuda.cuMemsetD8_v2(batch.address, ctypes.c_ubyte(77), ctypes.c_size_t(n * SIDE * SIDE))
-    for i in range(0, n, 9):
-        cuda.cuMemcpyDtoD_v2(ctypes.c_uint64(batch.address.value + i * SIDE * SIDE), image.address,
-                             ctypes.c_size_t(SIDE * SIDE))
+    cuda.cuMemAlloc_v2(ctypes.byref(batch.address), ctypes.c_size_t(n * host.nbytes))
+    cuda.cuMemsetD8_v2(batch.address, ctypes.c_ubyte(77), ctypes.c_size_t(n * host.nbytes))
+    for i in range(0, n, every):
+        cuda.cuMemcpyDtoD_v2(ctypes.c_uint64(batch.address.value + i * host.nbytes), image.address,
+                             ctypes.c_size_t(host.nbytes))
     return batch
+
+
+def batch(n, dtype, host, every):
+    series = batch_of(host, n, every)
+    jobs = [("stats", lambda: imgstat.stats(series, axes="NHW"))]
+    if host.dtype.kind == "u":
+        jobs += [(f"{function.__name__} in place", lambda function=function: function(series, axes="NHW", out=series))
+                 for function in (imgstat.equalize, imgstat.normalize)]
+    for name, function in jobs:
+        took = least(function, 3)
+        print(f"{name} of {n} images of {dtype}, one in {every} a picture: {took * 1e3:.1f} ms, "
+              f"{n * host.nbytes / took / 1e9:.0f} GB/s")
+    cuda.cuMemFree_v2(series.address)
 
 
 def main():
@@ -64,11 +78,10 @@ def main():
     calls("Chain into out", lambda: chain(image, out=out))
     calls("equalize", lambda: imgstat.equalize(image))
     calls("stats, read", lambda: imgstat.stats(image).mean)
-    batch = batch_of(image, n)
-    for name, function in (("stats", lambda: imgstat.stats(batch, axes="NHW")),
-                           ("equalize in place", lambda: imgstat.equalize(batch, axes="NHW", out=batch))):
-        took = least(function, 3)
-        print(f"{name} of {n} images: {took * 1e3:.1f} ms, {n * SIDE * SIDE / took / 1e9:.0f} GB/s")
+    smooth = np.add.outer(np.sin(np.arange(SIDE) / 99), np.cos(np.arange(SIDE) / 77)) / 4 + 0.5
+    for dtype in "u1", "u2", "f4":
+        for every in 9, 1:
+            batch(n, dtype, (smooth * 200 * (257 if dtype == "u2" else 1) + host / 64).astype(dtype), every)
     for dtype in ("u1", "f4"):
         small = np.zeros((32, 32), dtype)
         for name, function in (("stats", imgstat.stats), ("normalize", imgstat.normalize)):

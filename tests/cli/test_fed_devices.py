@@ -304,7 +304,7 @@ def test_lost(program, folder):
     make_files(folder / "in")
     names = sorted((folder / "in").glob("*right.png"))
     expected = [texts(run(program, "stats", "--json", name))[1] for name in names]
-    for fault in "0:3", "0:4", "0:5":  # decoded, counted, decoded; two calls prepare
+    for fault in "0:3", "0:4":  # decoded, counted; two calls prepare, and whether more follow is a matter of time
         done = run(program, "stats", "--json", "--device=cuda", "--jobs=1", *names, status=1, variables=gpu(fault=fault))
         lines = texts(done)[1].splitlines(keepends=True)
         failed = [i for i, line in enumerate(lines) if b'"error":"device"' in line]

@@ -1,88 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
-#include "cpu/map_rows.h"
 #include "helper_hog.h"
-#include "ops_images.h"
+#include "helper_outputs.h"
 #include "transform/transfer_source.h"
 
-#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static void must_cuda(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        fail(cudaGetErrorString(status));
-}
-
-/* Host and device pixels of an output without gaps. */
-typedef struct Output {
-    unsigned char *expected, *got;
-    size_t bytes;
-    ImagePro cpu, cuda;
-    DevMem memory;
-} Output;
-
-static Output output_create(const ImagePro *from, ImgstatSample sample)
-{
-    Output o = {.cpu = *from};
-    const size_t row = image_samples_per_row(from) * imgstat_sample_bytes(sample);
-    o.bytes = row * from->height;
-    o.expected = malloc(o.bytes);
-    o.got = malloc(o.bytes);
-    if (!o.expected || !o.got)
-        fail("out of memory");
-    o.cpu.host = o.expected;
-    o.cpu.mask = NULL;
-    o.cpu.pitch = row;
-    o.cpu.sample = sample;
-    must(ops.cuda->ops->alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
-    o.cuda = o.cpu;
-    o.cuda.memory = IMGSTAT_CUDA;
-    o.cuda.host = NULL;
-    o.cuda.device.address = o.memory.address;
-    return o;
-}
-
-static void output_destroy(Output *o)
-{
-    ops.cuda->ops->release(ops.cuda, &o->memory);
-    free(o->expected);
-    free(o->got);
-}
-
-static void poison(Output *o)
-{
-    memset(o->got, 0xA5, o->bytes);
-    must(ops.cuda->ops->upload(ops.cuda, o->memory, 0, o->got, o->bytes, &ops.error));
-}
-
-static void compare(Output *o, const char *what, const char *text)
-{
-    must(ops.cuda->ops->download(ops.cuda, o->got, o->memory, 0, o->bytes, &ops.error));
-    ops.cases++;
-    ops.compared += o->bytes;
-    for (size_t i = 0; i < o->bytes; i++) {
-        if (o->expected[i] == o->got[i])
-            continue;
-        complain("%s: %s: byte %zu of %zu is %02x, expected %02x", text, what, i, o->bytes,
-                 o->got[i], o->expected[i]);
-        return;
-    }
-}
-
-/* What the processor makes of an image. */
-static void map_on_cpu(const ImgstatMethod *method, const ImagePro *from, int16_t alpha,
-                       ImagePro *to)
-{
-    ImgstatTransfer *transfer;
-    must(imgstat_transfer_create(ops.cpu, method, from, alpha, NULL, &transfer, &ops.error));
-    const TransferShape of = shape_of_input(method, from, alpha);
-    transfer->holes = transfer_holes_in_memory(transfer, &of);
-    must(transfer_apply(transfer, from, alpha, to, &ops.error));
-    imgstat_transfer_destroy(transfer);
-}
 
 static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha, Output *o)
 {
@@ -511,141 +435,12 @@ static size_t parallel_cases(void)
     return STREAMS;
 }
 
-/* ---- Series ---- */
-
-/* What the processor makes of each of n bands of the image. */
-static void expect_bands(const ImgstatMethod *method, const TestImage *image, size_t n, Output *o)
-{
-    const uint32_t rows = image->cpu.height / (uint32_t)n;
-    for (uint32_t i = 0; i < n; i++) {
-        const ImagePro from = image_band(&image->cpu, i * rows, rows);
-        ImagePro to = image_band(&o->cpu, i * rows, rows);
-        map_on_cpu(method, &from, -1, &to);
-    }
-}
-
-/* Measures the bands on a device, twice: what is left over from the first time would show. */
-static void measure_bands(Device *device, const ImagePro *image, size_t n, cudaStream_t stream,
-                          void *out)
-{
-    const DeviceOps *const on = device->ops;
-    const ImagePro first = image_band(image, 0, image->height / (uint32_t)n);
-    const DeviceSeries series = {.n = n, .step = (int64_t)(first.height * first.pitch)};
-    const size_t bytes = record_bytes(image->sample, image->channels, 0);
-    DevMem records, scratch;
-    must(on->alloc(device, n * bytes, &records, &ops.error));
-    must(on->alloc(device, on->async_bytes(image->sample, image->channels, n), &scratch,
-                   &ops.error));
-    must(on->wait(device, &ops.error));
-    const DeviceRecord record = {
-        .mem = {records.address, bytes}, .sample = image->sample, .channels = image->channels};
-    for (int turn = 0; turn < 2; turn++)
-        must(on->measure_async(device, stream, &first, &series, &record, scratch, &ops.error));
-    must(on->wait_async(device, stream, &ops.error));
-    must(on->download(device, out, records, 0, n * bytes, &ops.error));
-    on->release(device, &records);
-    on->release(device, &scratch);
-}
-
-static void series_case(const Shape *shape, size_t n, ImgstatTransform how, cudaStream_t stream)
-{
-    const ImgstatMethod method = {.transform = how, .has_clip = true, .clip_lo = 1, .clip_hi = 2};
-    TestImage image = test_image_create(shape, true);
-    const size_t bytes = n * record_bytes(shape->sample, shape->channels, 0);
-    void *const expected = malloc(bytes), *const got = malloc(bytes);
-    const uint32_t rows = shape->height / (uint32_t)n;
-    const ImagePro first = image_band(&image.cuda, 0, rows);
-    const TransferShape of = shape_of_input(&method, &first, -1);
-    DeviceTransform *transform;
-    uint8_t bits;
-    char text[256];
-    if (!expected || !got)
-        fail("out of memory");
-    snprintf(text, sizeof text, "%zu images, transform %d: ", n, (int)how);
-    shape_text(shape, "", text + strlen(text), sizeof text - strlen(text));
-    must(ops.cuda->ops->transform_create(ops.cuda, &method, &of, (uint64_t)rows * shape->width,
-                                         &transform, &ops.error));
-    Output o = output_create(&image.cpu, transfer_output(&method, &of, &bits));
-    expect_bands(&method, &image, n, &o);
-    poison(&o);
-    ImagePro to = image_band(&o.cuda, 0, rows);
-    const DeviceSeries series = {n, (int64_t)(rows * first.pitch), (int64_t)(rows * to.pitch)};
-    must(ops.cuda->ops->transform_async(transform, stream, &first, &to, &series, &ops.error));
-    must_cuda(cudaStreamSynchronize(stream));
-    compare(&o, "mapped", text);
-    measure_bands(ops.cpu, &image.cpu, n, stream, expected);
-    measure_bands(ops.cuda, &image.cuda, n, stream, got);
-    (void)same_bytes(expected, got, bytes, "records", text);
-    free(expected);
-    free(got);
-    output_destroy(&o);
-    ops.cuda->ops->transform_destroy(transform);
-    test_image_destroy(&image);
-}
-
-/* Bands of one image, each an image: those that one launch does, and others; of sizes that a block
- * keeps, or reads twice. */
-static size_t series_cases(cudaStream_t stream)
-{
-    static const struct {
-        ImgstatSample sample;
-        uint16_t channels;
-        uint32_t n, width, rows, gap;
-    } cases[] = {
-        {IMGSTAT_U8, 1, 300, 64, 32, 0},    {IMGSTAT_I8, 1, 300, 64, 32, 0},
-        {IMGSTAT_U8, 3, 150, 64, 5, 0},     {IMGSTAT_U8, 4, 40, 32, 32, 0},
-        {IMGSTAT_U8, 1, 40, 30, 8, 0},      {IMGSTAT_U8, 1, 100, 16, 1, 0},
-        {IMGSTAT_U8, 1, 70, 17, 16, 0},     {IMGSTAT_U8, 1, 70, 33, 3, 0},
-        {IMGSTAT_U8, 1, 40, 64, 8, 16},     {IMGSTAT_U16, 1, 40, 64, 16, 0},
-        {IMGSTAT_U8, 1, 5, 64, 64, 0},      {IMGSTAT_U8, 1, 36, 512, 512, 0},
-        {IMGSTAT_U8, 1, 36, 700, 800, 0},   {IMGSTAT_U8, 1, 36, 1024, 1024, 0},
-        {IMGSTAT_U8, 1, 36, 1040, 1024, 0},
-    };
-    static const ImgstatTransform transforms[] = {IMGSTAT_EQUALIZE, IMGSTAT_PERCENTILE};
-    size_t done = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int k = 0; k < 4; k++) {
-            const Shape shape = {.sample = cases[i].sample,
-                                 .channels = cases[i].channels,
-                                 .width = cases[i].width,
-                                 .height = cases[i].n * cases[i].rows,
-                                 .gap = cases[i].gap,
-                                 .nodata = k % 2,
-                                 .pattern = k < 2 ? PATTERN_SMOOTH : PATTERN_SKEWED};
-            if (ops.small && (uint64_t)shape.width * shape.height > 1 << 20)
-                continue;
-            series_case(&shape, cases[i].n, transforms[k % 2 ^ k / 2], stream);
-            done++;
-        }
-    return done;
-}
-
-/* A comparison that cannot fail would prove nothing. */
-static void check_comparison(void)
-{
-    const Shape shape = {.sample = IMGSTAT_U8, .channels = 1, .width = 5, .height = 3};
-    TestImage image = test_image_create(&shape, false);
-    Output o = output_create(&image.cpu, IMGSTAT_U8);
-    poison(&o);
-    memset(o.expected, 0xA5, o.bytes);
-    o.expected[7] ^= 1;
-    const size_t before = ops.failures;
-    ops.quiet = true;
-    compare(&o, "self-test", "");
-    ops.quiet = false;
-    if (ops.failures != before + 1)
-        fail("the comparison does not see a wrong byte");
-    ops.failures = before;
-    output_destroy(&o);
-    test_image_destroy(&image);
-}
-
 int main(void)
 {
     const int status = ops_open();
     if (status)
         return status;
-    check_comparison();
+    check_outputs();
     static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_PERCENTILE,
                                                   IMGSTAT_EQUALIZE};
     const double begin = seconds();
@@ -665,7 +460,6 @@ int main(void)
     if (!ops.small) /* what looks at every access takes too long for waiting */
         done += busy_cases(stream);
     done += parallel_cases();
-    const size_t series = series_cases(stream);
     for (size_t round = 0; round < rounds; round++)
         for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F16; sample++)
             for (size_t t = 0; t < 3; t++) {
@@ -680,14 +474,14 @@ int main(void)
             }
     printf(
         "transform: %zu transforms (%zu combinations have none), %zu of what stays, %zu of luma, "
-        "%zu of words, %zu by turns, %zu series, %zu comparisons of %zu bytes, %.1f s, %zu "
+        "%zu of words, %zu by turns, %zu comparisons of %zu bytes, %.1f s, %zu "
         "failures\n",
-        done, without, kept, lumas, words, mixed, series, ops.cases, ops.compared,
-        seconds() - begin, ops.failures);
+        done, without, kept, lumas, words, mixed, ops.cases, ops.compared, seconds() - begin,
+        ops.failures);
     must_cuda(cudaStreamDestroy(stream));
     ops_close();
     if (done < rounds * 8 || kept < (ops.small ? 30 : 480) || lumas < 40 || words < 24 ||
-        mixed < 30 || series < 40)
+        mixed < 30)
         return 1;
     return ops.failures > 0 ? 1 : 0;
 }

@@ -202,11 +202,12 @@ static bool read_once(const ImgstatMeasure *how, ImgstatSample sample)
             !how->shape && !how->histogram);
 }
 
-/* Whether a batch on a GPU is measured in one launch: what is not is faster measured now, in a
- * launch for all. */
+/* Whether a batch on a GPU is measured now, and its statistics made when they are asked for. A
+ * record of 16 bits may be larger than its image, and all threads are faster at their statistics.
+ */
 static bool one_launch(const ArrayImages *images)
 {
-    return images->n > 1 && imgstat_sample_bytes(images->view.sample) == 1 &&
+    return images->n > 1 && imgstat_sample_bytes(images->view.sample) != 2 &&
            images->image_step % 16 == 0;
 }
 

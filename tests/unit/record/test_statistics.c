@@ -78,6 +78,35 @@ Test(statistics, narrow_moments)
             check_narrow(&random, narrow[s], i < 5 ? 1 + (size_t)i : 3000, i % 2 ? 10 : 1000000);
 }
 
+/* Bins of fewer than 2^31 samples are added up in runs, those of more one by one. */
+Test(statistics, moments_do_not_depend_on_the_number_of_samples)
+{
+    Random random = {31};
+    static const ImgstatSample integers[] = {IMGSTAT_U8, IMGSTAT_I8, IMGSTAT_U16, IMGSTAT_I16};
+    for (int i = 0; i < 40; i++) {
+        Record *record;
+        ImgstatStats few, many;
+        char sum[48];
+        cr_assert_eq(record_create(NULL, integers[i % 4], 1, 0, &record, NULL), IMGSTAT_OK);
+        const size_t n = sample_record_bins(integers[i % 4]), values = (size_t)1 << i / 3;
+        for (size_t k = 0; k < values; k++)
+            record->bins[random_next(&random) % n] += random_next(&random) % 100000;
+        record->bins[random_next(&random) % n] += 1u << 30;
+        record_finalize(record, false, 0);
+        statistics_fill(record, 0, 0, true, NULL, &few, sum);
+        for (size_t k = 0; k < n; k++)
+            record->bins[k] <<= 20;
+        record_finalize(record, false, 0);
+        cr_assert(record->tally->n >> 31 > 0);
+        statistics_fill(record, 0, 0, true, NULL, &many, sum);
+        cr_expect(few.mean == many.mean && few.variance == many.variance &&
+                  few.sum * (1 << 20) == many.sum);
+        cr_expect(few.variance == 0 ||
+                  (few.skewness == many.skewness && few.kurtosis == many.kurtosis));
+        record_destroy(record);
+    }
+}
+
 /* 2^62 samples of the largest value and one of the next: nothing overflows, nothing cancels. */
 Test(statistics, narrow_extremes)
 {
