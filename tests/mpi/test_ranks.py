@@ -219,8 +219,9 @@ def test_state(program, folder):
     check(ranks(2, *words, cwd=folder, status=1).stdout == whole.stdout, "again, with other ranks")
     check({path: path.stat().st_mtime_ns for path in (folder / "state").iterdir()} == times, "nothing is done again")
     check(run(program, *words, cwd=folder, status=1).stdout == whole.stdout, "again, with one process")
-    other = ranks(2, *words[:-1], "in/a", cwd=folder, status=2)
-    check(b"there it is 'inputs 30" in other.stderr, f"other inputs: {other.stderr!r}")
+    other = ranks(2, *words[:-1], "in/a", cwd=folder, status=None)  # 2, or what mpirun makes of a rank that it ended
+    check(other.returncode in (1, 2) and b"there it is 'inputs 30" in other.stderr,
+          f"other inputs: {other.returncode}, {other.stderr!r}")
 
 
 def children_of(process):
