@@ -298,13 +298,13 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
 }
 
-/* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer
- * rows: those that are missing keep what the memory held before, so decoding into two patterns
- * shows them. */
-static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
+/* CCITT data may end before the last row without a word, and so may JPEG and JBIG data that declare
+ * fewer rows: those that are missing keep what the memory held before, so decoding into two
+ * patterns shows them. */
+static bool decode_whole_tile(TiffDecoder *td, uint32_t index, uint32_t rows, size_t bytes)
 {
     static const uint8_t patterns[] = {0xAA, 0x55};
-    const size_t last = bytes - td->layout.row_bytes;
+    const size_t last = (rows - 1) * td->layout.row_bytes;
     for (size_t p = 0; p < sizeof patterns; p++) {
         size_t same = 0;
         memset(td->tile, patterns[p], bytes);
@@ -321,9 +321,9 @@ static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
 
 bool tiff_ends_silently(uint16_t compression)
 {
-    return compression == COMPRESSION_JPEG || compression == COMPRESSION_CCITTRLE ||
-           compression == COMPRESSION_CCITTRLEW || compression == COMPRESSION_CCITTFAX3 ||
-           compression == COMPRESSION_CCITTFAX4;
+    return compression == COMPRESSION_JPEG || compression == COMPRESSION_JBIG ||
+           compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
+           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
 }
 
 static bool strips_straight(const TiffDecoder *td)
@@ -352,7 +352,7 @@ ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, u
     if (tiff_needs_unpack(layout))
         IMGSTAT_TRY(tiff_row_reserve(td, err));
 
-    if (check ? !decode_whole_tile(td, index, bytes)
+    if (check ? !decode_whole_tile(td, index, rows, bytes)
               : !decode_tile(td, index, straight ? to : td->tile, bytes))
         return tiff_tile_salvage(td, index, plane, to, pitch, rows, err);
     for (uint32_t y = 0; !straight && y < rows; y++)
