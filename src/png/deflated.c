@@ -32,28 +32,25 @@ static bool copy_chunks(const Source *source, uint64_t at, uint32_t length, uint
     }
 }
 
-/* Returns the pixels of a pass; the only pass of an image without interlacing has all. */
-static DeflatedPass pass_of(const ImgstatPage *page, bool interlaced, unsigned number)
-{
-    DeflatedPass pass = {.step_x = 1, .step_y = 1};
-    if (interlaced)
-        pass = (DeflatedPass){.x = PNG_PASS_START_COL(number),
-                              .y = PNG_PASS_START_ROW(number),
-                              .step_x = PNG_PASS_COL_OFFSET(number),
-                              .step_y = PNG_PASS_ROW_OFFSET(number)};
-    pass.width = (page->width + pass.step_x - 1 - pass.x) / pass.step_x;
-    pass.height = (page->height + pass.step_y - 1 - pass.y) / pass.step_y;
-    return pass;
-}
+/* The pixels of each pass: of an image without interlacing, and of Adam7. */
+static const DeflatedPass all_pixels = {.step_x = 1, .step_y = 1};
+static const DeflatedPass adam7[DEFLATED_PASSES] = {
+    {.x = 0, .y = 0, .step_x = 8, .step_y = 8}, {.x = 4, .y = 0, .step_x = 8, .step_y = 8},
+    {.x = 0, .y = 4, .step_x = 4, .step_y = 8}, {.x = 2, .y = 0, .step_x = 4, .step_y = 4},
+    {.x = 0, .y = 2, .step_x = 2, .step_y = 4}, {.x = 1, .y = 0, .step_x = 2, .step_y = 2},
+    {.x = 0, .y = 1, .step_x = 1, .step_y = 2}};
 
 /* Lists the passes that have pixels: others are not in the file. Returns false if they are too
  * large. */
 static bool list_passes(const ImgstatPage *page, const PngForm *form, DeflatedRows *out)
 {
-    const unsigned passes = form->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
+    const DeflatedPass *const first = form->interlaced ? adam7 : &all_pixels;
+    const DeflatedPass *const end = first + (form->interlaced ? DEFLATED_PASSES : 1);
     uint32_t rows = 0;
-    for (unsigned i = 0; i < passes; i++) {
-        DeflatedPass pass = pass_of(page, form->interlaced, i);
+    for (const DeflatedPass *from = first; from < end; from++) {
+        DeflatedPass pass = *from;
+        pass.width = (page->width + pass.step_x - 1 - pass.x) / pass.step_x;
+        pass.height = (page->height + pass.step_y - 1 - pass.y) / pass.step_y;
         const uint64_t row_bytes = png_form_row_bytes(form, pass.width);
         if (row_bytes >= DEFLATED_ROWS_MOST ||
             (1 + row_bytes) * pass.height > DEFLATED_ROWS_MOST - out->n_out)
