@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_rows: small interlaced PNG files of every kind, listed for a device whose memory is the
+/* test_deflated: small interlaced PNG files of every kind, listed for a device whose memory is the
  * processor's: the lists decode to the pixels that libpng gives. */
 #include "decode/decode.h"
 
@@ -66,7 +66,7 @@ static size_t check_files(ImgstatDevice *device, size_t first, uint64_t *state)
     return clear;
 }
 
-Test(rows, small_interlaced_files)
+Test(deflated, small_interlaced_files)
 {
     uint64_t state = 3;
     ImgstatDevice *device;
