@@ -12,7 +12,7 @@ enum {
     FILTERS = 5,
     MODULUS = 65521
 };
-static_assert(DEFLATED_BAND == LANES, "a row a lane");
+static_assert((int)DEFLATED_BAND == (int)LANES, "a row a lane");
 enum { FILTER_NONE, FILTER_SUB, FILTER_UP, FILTER_AVERAGE, FILTER_PAETH };
 
 /* Rows of a pass, where unfiltered bytes go. */
