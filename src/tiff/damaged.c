@@ -35,7 +35,7 @@ static bool decode(TiffDecoder *td, uint32_t index, size_t bytes)
     if (!reset(td))
         return false;
     TIFF *const tif = td->handle.tif;
-    if (!tiff_reset_jpeg_tables(td, tif))
+    if (!tiff_renew_codec(td, tif))
         return false;
     tiff_prime_lzw(td, index);
     tiff_clear_error(td);
@@ -103,7 +103,7 @@ static uint32_t salvage_strip(TiffDecoder *td, uint32_t index, uint16_t plane, u
     if (tiff_ends_silently(compression))
         most = decoded_rows(td, index, rows, rows * td->layout.row_bytes, &complete);
     if (!reset(td) || (uint64_t)TIFFScanlineSize64(tif) != td->layout.row_bytes ||
-        !tiff_reset_jpeg_tables(td, tif))
+        !tiff_renew_codec(td, tif))
         return 0;
     tiff_prime_lzw(td, index);
     for (uint32_t i = 0; i < most; i++) {

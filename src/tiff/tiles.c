@@ -221,29 +221,56 @@ void tiff_fill_absent(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch
 
 /* ---- Decoding ---- */
 
-/* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
- * would depend on what a handle decoded before. A decoder made anew has the page's own only.
- * (Reading the directory again would help as well, but takes time for each of its strips or tiles.)
- */
-bool tiff_reset_jpeg_tables(const TiffDecoder *td, TIFF *tif)
+static bool make_codec_anew(const TiffDecoder *td, TIFF *tif)
+{
+    return TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+           TIFFSetField(tif, TIFFTAG_COMPRESSION, td->layout.compression);
+}
+
+static bool make_jpeg_anew(const TiffDecoder *td, TIFF *tif)
 {
     uint32_t n = 0;
     const void *tables = NULL;
     void *copy = NULL;
-    if (td->layout.compression != COMPRESSION_JPEG)
-        return true;
     if (TIFFGetField(tif, TIFFTAG_JPEGTABLES, &n, &tables) && n > 0) {
         copy = malloc(n);
         if (!copy)
             return false;
         memcpy(copy, tables, n);
     }
-    const bool good = TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
-                      TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_JPEG) &&
-                      (!copy || TIFFSetField(tif, TIFFTAG_JPEGTABLES, n, copy));
+    const bool good =
+        make_codec_anew(td, tif) && (!copy || TIFFSetField(tif, TIFFTAG_JPEGTABLES, n, copy));
     free(copy);
     tiff_page_prepare(td);
     return good;
+}
+
+static bool make_fax_anew(const TiffDecoder *td, TIFF *tif, uint32_t tag)
+{
+    uint32_t options = 0;
+    const bool has = tag != 0 && TIFFGetField(tif, tag, &options);
+    return make_codec_anew(td, tif) && (!has || TIFFSetField(tif, tag, options));
+}
+
+/* The JPEG decoder keeps the tables that one strip or tile defines for the next, the CCITT decoder
+ * runs of its rows, which a damaged row takes for those above it: which pixels come would depend on
+ * what a handle decoded before. A decoder made anew has neither. (Reading the directory again would
+ * help as well, but takes time for each of its strips or tiles.) */
+bool tiff_renew_codec(const TiffDecoder *td, TIFF *tif)
+{
+    switch (td->layout.compression) {
+    case COMPRESSION_JPEG:
+        return make_jpeg_anew(td, tif);
+    case COMPRESSION_CCITTFAX3:
+        return make_fax_anew(td, tif, TIFFTAG_GROUP3OPTIONS);
+    case COMPRESSION_CCITTFAX4:
+        return make_fax_anew(td, tif, TIFFTAG_GROUP4OPTIONS);
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTRLEW:
+        return make_fax_anew(td, tif, 0);
+    default:
+        return true;
+    }
 }
 
 /* libtiff takes all LZW tiles of a page for old ones, lowest bit first, or for new ones as the one
@@ -287,7 +314,7 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     if (td->decompressor)
         return decompress_tile(td->decompressor, td, index, to, bytes,
                                to == td->tile ? td->layout.tile_bytes : bytes);
-    const bool ready = tiff_reset_jpeg_tables(td, tif);
+    const bool ready = tiff_renew_codec(td, tif);
     tiff_prime_lzw(td, index);
     tiff_clear_error(td);
     if (!ready)
