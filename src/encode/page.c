@@ -3,6 +3,7 @@
 #include "encode/page.h"
 
 #include "encode/rows.h"
+#include "tiff/encoder.h"
 
 #include <stdlib.h>
 
@@ -21,9 +22,20 @@ void page_rows_destroy(PageRows *rows)
     free(rows);
 }
 
-bool encode_page_possible(const Encoder *encoder)
+/* Describes the page that was begun. Returns false if it is not possible. */
+static bool describe(Encoder *encoder, RowImage *out)
 {
-    return png_encoder_rows(encoder) != NULL;
+    const PngRows *const rows = png_encoder_rows(encoder);
+    *out = (RowImage){.result = IMGSTAT_OK};
+    if (rows)
+        out->rows = *rows;
+    return rows || tiff_encoder_tiles(encoder, &out->tiles, &out->tile_bytes, &out->tile_at);
+}
+
+bool encode_page_possible(Encoder *encoder)
+{
+    RowImage page;
+    return describe(encoder, &page);
 }
 
 /* Has a row encoder for the device, the setting and the threads of an encoder. */
@@ -46,11 +58,12 @@ static ImgstatResult have_rows(Device *device, PageRows **rows, const EncodeOpti
 ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, const ImagePro *image,
                           ImgstatError *err)
 {
-    const PngRows *const form = png_encoder_rows(encoder);
     const char *const name = encoder->output->name;
-    if (!form || image->height != form->n || image->width != form->width)
+    RowImage page;
+    if (!describe(encoder, &page) || image->height != encoder->page.height ||
+        image->width != encoder->page.width)
         return error_file(err, IMGSTAT_ERR_ARG, name, "these are not the rows of its page");
-    RowImage page = {.rows = *form, .image = *image};
+    page.image = *image;
     void *const stream = device->ops->own_stream(device);
     ImgstatResult res = have_rows(device, rows, &encoder->how, err);
     if (res != IMGSTAT_OK) {
@@ -64,5 +77,6 @@ ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, con
     IMGSTAT_TRY(row_encoder_finish(e, encoder->how.pool, stream, err));
     if (page.result != IMGSTAT_OK)
         return error_file(err, page.result, name, "out of memory for compressing");
-    return png_encoder_write(encoder, page.at, page.bytes, err);
+    return page.tile_bytes ? tiff_encoder_write(encoder, page.at, page.bytes, err)
+                           : png_encoder_write(encoder, page.at, page.bytes, err);
 }

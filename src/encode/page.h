@@ -13,8 +13,8 @@ typedef struct PageRows PageRows;
 void page_rows_destroy(PageRows *rows);
 
 /* Returns whether encode_page can write the rows of the page that was begun, of which none has been
- * written: to PNG, in the default setting or the fast one. */
-bool encode_page_possible(const Encoder *encoder);
+ * written: to PNG or deflated TIFF, in the default setting or the fast one. */
+bool encode_page_possible(Encoder *encoder);
 
 /* Writes all rows of that page: the bytes that encoder_write_rows writes. image: the page, in the
  * device's own memory, in the order of its own stream, or in host memory. *rows: NULL at first,

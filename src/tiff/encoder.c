@@ -5,12 +5,10 @@
 #include "base/byteswap.h"
 #include "base/sample.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     BLOCK_BYTES = 1 << 20, /* uncompressed strips are written in blocks of about this size */
@@ -402,33 +400,39 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* ---- Tiles that somebody else compresses ---- */
+
+bool tiff_encoder_tiles(Encoder *encoder, TiledImage *out, uint64_t **bytes, uint64_t **at)
+{
+    const TiffEncoder *const te = (const TiffEncoder *)encoder;
+    const bool searches = encoder->how.level >= 0 && !encoder->how.fast;
+    if (encoder->format != &tiff_format || encoder->pages == 0 || encoder->next_row > 0 || searches)
+        return false;
+    if (!tiff_shape_tiles(&te->shape, &encoder->page, out))
+        return false;
+    *bytes = te->sizes;
+    *at = te->offsets;
+    return true;
+}
+
+ImgstatResult tiff_encoder_write(Encoder *encoder, const uint8_t *tiles, size_t bytes,
+                                 ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)encoder;
+    const size_t n = (size_t)te->shape.across * te->shape.down * te->shape.planes;
+    IMGSTAT_TRY(atomic_file_write(te->file.output, te->file.at, tiles, bytes, err));
+    for (size_t i = 0; i < n; i++)
+        te->offsets[i] += te->file.at;
+    te->file.at += bytes;
+    encoder->next_row = encoder->page.height;
+    return end_page(te, err);
+}
+
 /* ---- The format ---- */
 
 static void init(Encoder *base)
 {
     ((TiffEncoder *)base)->file.output = base->output;
-}
-
-/* Copies a complete file from the spool to the output. */
-static ImgstatResult copy_spool(TiffEncoder *te, ImgstatError *err)
-{
-    enum { COPY_BYTES = 1 << 20 };
-    uint8_t *const block = malloc(COPY_BYTES);
-    ImgstatResult res = block ? IMGSTAT_OK : error_memory(err, COPY_BYTES, "a copy buffer");
-    for (uint64_t at = 0; res == IMGSTAT_OK;) {
-        const ssize_t n = pread(te->spool->fd, block, COPY_BYTES, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            res = error_file(err, IMGSTAT_ERR_IO, te->base.output->name,
-                             "cannot read back the temporary file: %s", strerror(errno));
-        if (n <= 0)
-            break;
-        res = atomic_file_write(te->base.output, at, block, (size_t)n, err);
-        at += (uint64_t)n;
-    }
-    free(block);
-    return res;
 }
 
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
@@ -446,7 +450,7 @@ static ImgstatResult finish(Encoder *base, ImgstatError *err)
     warnings_report(base->warnings, "the order of a cloud optimized GeoTIFF is lost: not all of "
                                     "its pages are tiles in the chain of directories");
     IMGSTAT_TRY(tiff_tags_finish(&te->file, err));
-    return copy_spool(te, err);
+    return tiff_spool_copy(te->spool, base->output, err);
 }
 
 static void release(Encoder *base)

@@ -4,6 +4,7 @@
 #include "base/compiler.h"
 #include "base/sample.h"
 #include "tiff/encoder.h"
+#include "tiff/predictor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +315,34 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     shape->swap = big_endian != host_big_endian;
     IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
     return choose_tiles(encoder, td, page, shape, err);
+}
+
+bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out)
+{
+    const size_t sample = imgstat_sample_bytes(page->sample);
+    const uint32_t n = shape->across * shape->down * shape->planes;
+    if (!tiff_is_deflate(shape->compression) || shape->bits != 8 * sample || shape->scale > 1 ||
+        !tiff_predictor_writable(shape) ||
+        (uint64_t)n * shape->tile_height > TIFF_DEFLATE_BYTES / shape->row_bytes)
+        return false;
+    *out = (TiledImage){.padded = shape->tiled,
+                        .page = {.width = page->width,
+                                 .height = page->height,
+                                 .tile_width = shape->tile_width,
+                                 .tile_height = shape->tile_height,
+                                 .across = shape->across,
+                                 .down = shape->down,
+                                 .row_bytes = (uint32_t)shape->row_bytes,
+                                 .n_tiles = n,
+                                 .channels = page->channels,
+                                 .planes = shape->planes,
+                                 .per_tile = shape->per_tile,
+                                 .coding = TILE_DEFLATED,
+                                 .prediction = tiff_prediction(shape->predictor),
+                                 .bits = (uint8_t)shape->bits,
+                                 .sample_bytes = (uint8_t)sample,
+                                 .swapped = shape->swap}};
+    return true;
 }
 
 /* ---- Fields ---- */
