@@ -123,9 +123,9 @@ size_t row_encoder_bound(const RowImage *images, size_t n)
         if (image->result != IMGSTAT_OK)
             continue;
         const Pieces pieces = pieces_of(image);
-        const size_t stream = row_is_tiled(image) ? pieces.n : 1;
+        const size_t streams = row_is_tiled(image) ? pieces.n : 1;
         bytes += image->head_bytes + (image->ends ? PNG_CHUNK_FRAME : 0) +
-                 stream * (DEFLATE_HEAD + ADLER_BYTES) +
+                 streams * (DEFLATE_HEAD + ADLER_BYTES) +
                  pieces.n * (PNG_CHUNK_FRAME + deflate_bound(pieces.bytes));
     }
     return bytes;
