@@ -12,7 +12,7 @@ typedef struct TiffPages {
     PageRows *rows;
     EncodeOptions how;
     uint64_t state;
-    size_t pages, there, bytes, failures; /* there: that encode_page could write */
+    size_t pages, there, bytes, failures; /* there: that the device has made, or a part of them */
 } TiffPages;
 
 typedef struct TiffOutput {
@@ -43,15 +43,33 @@ static inline ImgstatResult tiff_pages_read(void *context, uint64_t offset, void
     return IMGSTAT_OK;
 }
 
-/* Writes one page; image: in memory of the device, else `pixels` are written. *possible becomes
- * false if the device cannot. */
+/* Writes rows; *there: whether the device did some of them. */
+static inline ImgstatResult tiff_pages_rows(TiffPages *t, Encoder *encoder, const ImagePro *image,
+                                            const uint8_t *pixels, bool *there, ImgstatError *err)
+{
+    const EncodePage *const page = &encoder->page;
+    const size_t row = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    const uint32_t part = 1 + (uint32_t)(splitmix64(&t->state) % (2 * page->height));
+    ImgstatResult res = IMGSTAT_OK;
+    for (uint32_t y = 0; y < page->height && res == IMGSTAT_OK;) {
+        const uint32_t left = page->height - y, n = left < part ? left : part;
+        const uint32_t able = image ? encode_page_rows(encoder, n) : 0;
+        const ImagePro rows = image ? image_band(image, y, able) : (ImagePro){.width = 0};
+        res = able > 0 ? encode_page(t->device, &t->rows, encoder, &rows, err)
+                       : encoder_write_rows(encoder, pixels + y * row, row, n, err);
+        y += able > 0 ? able : n;
+        *there = *there || able > 0;
+    }
+    return res;
+}
+
+/* Writes one page; image: in memory of the device, else `pixels` are written. */
 static inline ImgstatResult tiff_pages_write(TiffPages *t, ImgstatFile *like,
                                              const EncodePage *page, const ImagePro *image,
-                                             const uint8_t *pixels, bool *possible, TiffOutput *to,
+                                             const uint8_t *pixels, bool *there, TiffOutput *to,
                                              ImgstatError *err)
 {
     const ImgstatOutput sink = {.write = tiff_pages_take, .context = to};
-    const size_t pitch = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     AtomicFile *output = NULL;
     Encoder *encoder = NULL;
     ImgstatResult res = atomic_file_open_sink("page.tif", &sink, &output, err);
@@ -59,11 +77,8 @@ static inline ImgstatResult tiff_pages_write(TiffPages *t, ImgstatFile *like,
         res = encoder_create(&tiff_format, output, &t->how, NULL, &encoder, err);
     if (res == IMGSTAT_OK)
         res = encoder_begin_page(encoder, like->decoder, page, err);
-    *possible = res == IMGSTAT_OK && encode_page_possible(encoder);
-    if (res == IMGSTAT_OK && image && *possible)
-        res = encode_page(t->device, &t->rows, encoder, image, err);
-    else if (res == IMGSTAT_OK)
-        res = encoder_write_rows(encoder, pixels, pitch, page->height, err);
+    if (res == IMGSTAT_OK)
+        res = tiff_pages_rows(t, encoder, image, pixels, there, err);
     if (res == IMGSTAT_OK)
         res = encoder_finish(encoder, err);
     encoder_destroy(encoder);
@@ -101,14 +116,14 @@ static inline void tiff_pages_compare(TiffPages *t, ImgstatFile *like, const Enc
     TiffOutput expected = {NULL, 0}, got = {NULL, 0};
     DevMem memory = {0, 0};
     ImagePro image;
-    bool possible;
+    bool there = false;
     stream_content(pixels, n, content, &t->state);
-    ImgstatResult res = tiff_pages_write(t, like, page, NULL, pixels, &possible, &expected, err);
+    ImgstatResult res = tiff_pages_write(t, like, page, NULL, pixels, &there, &expected, err);
     if (res == IMGSTAT_OK)
         res = tiff_pages_upload(t, page, pixels, &memory, &image, err);
     if (res == IMGSTAT_OK)
-        res = tiff_pages_write(t, like, page, &image, pixels, &possible, &got, err);
-    t->there += possible;
+        res = tiff_pages_write(t, like, page, &image, pixels, &there, &got, err);
+    t->there += there;
     t->bytes += got.n;
     if ((res != IMGSTAT_OK || got.n != expected.n || memcmp(got.at, expected.at, got.n) != 0) &&
         t->failures++ < 20)

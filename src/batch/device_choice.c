@@ -195,7 +195,8 @@ static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, cons
     const ImgstatPage *const page = &decoder->page;
     const uint64_t tile = decoder->caps.tile_bytes;
     const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
-    const bool taken = work->measure ? class_of(page->sample) == NARROW : feeding_writes(job, NULL, decoder);
+    const bool taken =
+        work->measure ? class_of(page->sample) == NARROW : feeding_writes(job, NULL, decoder);
     work_add(sum, page, work, banded, times);
     if (!banded && reads_there(work) && taken && feeding_decodes(decoder))
         work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), !work->measure, times);

@@ -22,20 +22,23 @@ void page_rows_destroy(PageRows *rows)
     free(rows);
 }
 
-/* Describes the page that was begun. Returns false if it is not possible. */
-static bool describe(Encoder *encoder, RowImage *out)
+/* Describes rows of the page that was begun. Returns how many; 0: none are possible. */
+static uint32_t describe(Encoder *encoder, uint32_t rows, RowImage *out)
 {
-    const PngRows *const rows = png_encoder_rows(encoder);
+    const PngRows *const png = png_encoder_rows(encoder);
     *out = (RowImage){.result = IMGSTAT_OK};
-    if (rows)
-        out->rows = *rows;
-    return rows || tiff_encoder_tiles(encoder, &out->tiles, &out->tile_bytes, &out->tile_at);
+    if (tiff_encoder_tiles(encoder, rows, &out->tiles, &out->tile_bytes, &out->tile_at))
+        return out->tiles.page.height;
+    if (!png || rows != png->n)
+        return 0;
+    out->rows = *png;
+    return rows;
 }
 
-bool encode_page_possible(Encoder *encoder)
+uint32_t encode_page_rows(Encoder *encoder, uint32_t rows)
 {
     RowImage page;
-    return describe(encoder, &page);
+    return describe(encoder, rows, &page);
 }
 
 /* Has a row encoder for the device, the setting and the threads of an encoder. */
@@ -60,7 +63,7 @@ ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, con
 {
     const char *const name = encoder->output->name;
     RowImage page;
-    if (!describe(encoder, &page) || image->height != encoder->page.height ||
+    if (image->height == 0 || describe(encoder, image->height, &page) != image->height ||
         image->width != encoder->page.width)
         return error_file(err, IMGSTAT_ERR_ARG, name, "these are not the rows of its page");
     page.image = *image;
@@ -77,6 +80,7 @@ ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, con
     IMGSTAT_TRY(row_encoder_finish(e, encoder->how.pool, stream, err));
     if (page.result != IMGSTAT_OK)
         return error_file(err, page.result, name, "out of memory for compressing");
-    return page.tile_bytes ? tiff_encoder_write(encoder, page.at, page.bytes, err)
-                           : png_encoder_write(encoder, page.at, page.bytes, err);
+    return page.tile_bytes
+               ? tiff_encoder_write(encoder, &page.tiles, page.tile_at, page.at, page.bytes, err)
+               : png_encoder_write(encoder, page.at, page.bytes, err);
 }

@@ -5,7 +5,6 @@
 #include "base/byteswap.h"
 #include "base/sample.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,22 +315,6 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 
-/* The GDAL_NODATA field, which is one of the input that is not copied then. */
-static ImgstatResult set_nodata(TiffEncoder *te, ImgstatValue value, ImgstatError *err)
-{
-    enum { TAG_GDAL_NODATA = 42113 };
-    char text[40];
-    if (!sample_is_float(value.sample))
-        snprintf(text, sizeof text, sample_is_signed(value.sample) ? "%" PRId64 : "%" PRIu64,
-                 value.as.i);
-    else if (isnan(value.as.f))
-        snprintf(text, sizeof text, "nan");
-    else
-        snprintf(text, sizeof text, "%.17g", value.as.f);
-    return tiff_tags_set(&te->file, te->tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text,
-                         err);
-}
-
 /* Writes the directory in front of the planes that it stands for: ImageJ finds it there in files of
  * any size. */
 static ImgstatResult begin_stack(TiffEncoder *te, uint32_t planes, ImgstatError *err)
@@ -384,8 +367,6 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
-    if (page->has_nodata)
-        IMGSTAT_TRY(set_nodata(te, page->nodata, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
@@ -402,30 +383,49 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 
 /* ---- Tiles that somebody else compresses ---- */
 
-bool tiff_encoder_tiles(Encoder *encoder, TiledImage *out, uint64_t **bytes, uint64_t **at)
+/* Returns how many of the next `rows` rows: all that are left, or whole rows of tiles. Tiles of one
+ * plane lie in the file between those of others, so that pages of planes are written at once. */
+static uint32_t rows_at_once(const TiffEncoder *te, uint32_t rows)
+{
+    enum { BYTES = 64 << 20 }; /* or one row of tiles */
+    const TiffShape *const shape = &te->shape;
+    const uint32_t left = te->base.page.height - te->base.next_row;
+    if (te->held > 0 || te->base.next_row % shape->tile_height > 0 || rows > left)
+        return 0;
+    if (shape->planes > 1)
+        return rows == te->base.page.height ? rows : 0;
+    const uint64_t fit = BYTES / ((uint64_t)shape->tile_height * shape->row_bytes * shape->across);
+    const uint64_t most = (fit > 0 ? fit : 1) * shape->tile_height;
+    return rows > most ? (uint32_t)most : rows == left ? rows : rows - rows % shape->tile_height;
+}
+
+bool tiff_encoder_tiles(Encoder *encoder, uint32_t rows, TiledImage *out, uint64_t **bytes,
+                        uint64_t **at)
 {
     const TiffEncoder *const te = (const TiffEncoder *)encoder;
     const bool searches = encoder->how.level >= 0 && !encoder->how.fast;
-    if (encoder->format != &tiff_format || encoder->pages == 0 || encoder->next_row > 0 || searches)
+    if (encoder->format != &tiff_format || encoder->pages == 0 || searches)
         return false;
-    if (!tiff_shape_tiles(&te->shape, &encoder->page, out))
+    EncodePage part = encoder->page;
+    part.height = rows_at_once(te, rows);
+    if (part.height == 0 || !tiff_shape_tiles(&te->shape, &part, out))
         return false;
-    *bytes = te->sizes;
-    *at = te->offsets;
+    const size_t first = (size_t)encoder->next_row / te->shape.tile_height * te->shape.across;
+    *bytes = te->sizes + first;
+    *at = te->offsets + first;
     return true;
 }
 
-ImgstatResult tiff_encoder_write(Encoder *encoder, const uint8_t *tiles, size_t bytes,
-                                 ImgstatError *err)
+ImgstatResult tiff_encoder_write(Encoder *encoder, const TiledImage *image, uint64_t *at,
+                                 const uint8_t *tiles, size_t bytes, ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)encoder;
-    const size_t n = (size_t)te->shape.across * te->shape.down * te->shape.planes;
     IMGSTAT_TRY(atomic_file_write(te->file.output, te->file.at, tiles, bytes, err));
-    for (size_t i = 0; i < n; i++)
-        te->offsets[i] += te->file.at;
+    for (size_t i = 0; i < image->page.n_tiles; i++)
+        at[i] += te->file.at;
     te->file.at += bytes;
-    encoder->next_row = encoder->page.height;
-    return end_page(te, err);
+    encoder->next_row += image->page.height;
+    return encoder->next_row == encoder->page.height ? end_page(te, err) : IMGSTAT_OK;
 }
 
 /* ---- The format ---- */

@@ -64,16 +64,16 @@ typedef struct TiffShape {
 
 /* ---- tiff/encoder.c ---- */
 
-/* Describes the tiles of the page that was begun, of which no row has been written, for somebody
+/* Describes the tiles of the next rows of the page that was begun, of at most `rows`, for somebody
  * else who compresses them; *bytes and *at are to receive bytes and places of each, by number.
  * Returns false if the output is no TIFF of deflated whole samples, is made with a search for
- * matches of a level, or is too large. */
-bool tiff_encoder_tiles(Encoder *encoder, TiledImage *out, uint64_t **bytes, uint64_t **at);
+ * matches of a level, or if no tile begins there. */
+bool tiff_encoder_tiles(Encoder *encoder, uint32_t rows, TiledImage *out, uint64_t **bytes,
+                        uint64_t **at);
 
-/* Writes all tiles of that page, in the order of the file; *at of each counts from their beginning.
- */
-ImgstatResult tiff_encoder_write(Encoder *encoder, const uint8_t *tiles, size_t bytes,
-                                 ImgstatError *err);
+/* Writes these tiles, in the order of the file; at: their places from the beginning of `tiles`. */
+ImgstatResult tiff_encoder_write(Encoder *encoder, const TiledImage *image, uint64_t *at,
+                                 const uint8_t *tiles, size_t bytes, ImgstatError *err);
 
 /* ---- tiff/cog.c ---- */
 
@@ -152,11 +152,12 @@ ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t
 ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
                                 bool big_endian, TiffShape *shape, ImgstatError *err);
 
-/* Describes tiles that are deflated here, without places. Returns false for others, for samples of
+/* Describes tiles of a page, or of whole rows of tiles of it, that are deflated here, without
+ * places. Returns false for others, for samples of
  * other than 8, 16, 32 or 64 bits, and for more than TIFF_DEFLATE_BYTES. */
 bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out);
 
-/* Adds the fields that describe the layout. */
+/* Adds the fields that describe the layout, and a nodata value. */
 ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
                               const EncodePage *page, TiffTags *tags, ImgstatError *err);
 

@@ -42,11 +42,12 @@ static void write_page(Device *device, PageRows **rows, const EncodeOptions *how
                  IMGSTAT_OK);
     cr_assert_eq(atomic_file_open(encode_path, true, 0666, &output, &err), IMGSTAT_OK);
     cr_assert_eq(encoder_create(&png_format, output, how, NULL, &encoder, &err), IMGSTAT_OK);
-    cr_assert_not(encode_page_possible(encoder));
+    cr_assert_eq(encode_page_rows(encoder, page->height), 0);
     cr_assert_eq(encoder_begin_page(encoder, like ? like->decoder : NULL, page, &err), IMGSTAT_OK);
-    cr_assert(encode_page_possible(encoder));
+    cr_assert_eq(encode_page_rows(encoder, page->height - 1), 0);
+    cr_assert_eq(encode_page_rows(encoder, page->height), page->height);
     cr_assert_eq(encode_page(device, rows, encoder, &image, &err), IMGSTAT_OK, "%s", err.message);
-    cr_assert_not(encode_page_possible(encoder));
+    cr_assert_eq(encode_page_rows(encoder, page->height), 0);
     cr_assert_eq(encoder_finish(encoder, &err), IMGSTAT_OK, "%s", err.message);
     encoder_destroy(encoder);
     cr_assert_eq(atomic_file_commit(output, &err), IMGSTAT_OK);
@@ -184,7 +185,7 @@ Test(encode_page, what_is_not_possible)
         cr_assert_eq(atomic_file_open(encode_path, true, 0666, &output, &err), IMGSTAT_OK);
         cr_assert_eq(encoder_create(format, output, &hows[i], NULL, &encoder, &err), IMGSTAT_OK);
         cr_assert_eq(encoder_begin_page(encoder, NULL, &page, &err), IMGSTAT_OK);
-        cr_assert_not(encode_page_possible(encoder));
+        cr_assert_eq(encode_page_rows(encoder, page.height), 0);
         encoder_destroy(encoder);
         atomic_file_discard(output);
     }
