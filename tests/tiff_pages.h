@@ -49,7 +49,7 @@ static inline ImgstatResult tiff_pages_rows(TiffPages *t, Encoder *encoder, cons
 {
     const EncodePage *const page = &encoder->page;
     const size_t row = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    const uint32_t part = 1 + (uint32_t)(splitmix64(&t->state) % (2 * page->height));
+    const uint32_t part = 1 + (uint32_t)(splitmix64(&t->state) % (4 * page->height));
     ImgstatResult res = IMGSTAT_OK;
     for (uint32_t y = 0; y < page->height && res == IMGSTAT_OK;) {
         const uint32_t left = page->height - y, n = left < part ? left : part;
@@ -96,9 +96,15 @@ static inline ImgstatResult tiff_pages_upload(TiffPages *t, const EncodePage *pa
     const size_t sample = imgstat_sample_bytes(page->sample);
     const size_t row = page->width * page->channels * sample;
     const size_t pitch = row + splitmix64(&t->state) % 20 * sample;
+    uint8_t *const rows = (uint8_t *)malloc(pitch * page->height);
+    for (uint32_t y = 0; y < page->height; y++) {
+        memcpy(rows + y * pitch, pixels + y * row, row);
+        memset(rows + y * pitch + row, POISON, pitch - row);
+    }
     ImgstatResult res = t->device->ops->alloc(t->device, pitch * page->height, memory, err);
-    for (uint32_t y = 0; y < page->height && res == IMGSTAT_OK; y++)
-        res = t->device->ops->upload(t->device, *memory, y * pitch, pixels + y * row, row, err);
+    if (res == IMGSTAT_OK)
+        res = t->device->ops->upload(t->device, *memory, 0, rows, pitch * page->height, err);
+    free(rows);
     if (res == IMGSTAT_OK)
         res =
             imgstat_image_wrap(t->device->ops->fetches ? IMGSTAT_HOST : IMGSTAT_CUDA, 0,
