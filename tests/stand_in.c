@@ -14,6 +14,7 @@
 #include "codec/decode_work.h"
 #include "device/module.h"
 
+#include "rows_in_c.h"
 #include "tiles_in_c.h"
 
 #include <pthread.h>
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <zlib.h>
 
 enum { GPUS_MOST = 100, OPEN_MOST = 1000, MEET_SECONDS = 20, MEMORY_BYTES = 64 << 20 };
 
@@ -352,77 +352,6 @@ static ImgstatResult copy_async(Device *device, void *stream, const DeviceCopy *
     return cpu_device_ops.copy_async(device, stream, copies, n, there, err);
 }
 
-static int paeth(int a, int b, int c)
-{
-    const int to_a = abs(b - c), to_b = abs(a - c), to_c = abs(a + b - 2 * c);
-    return to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c;
-}
-
-/* Undoes the filters of all rows in place. */
-static bool unfilter(const DeflatedRows *image, uint8_t *filtered)
-{
-    const size_t row = image->row_bytes, pixel = image->pixel_bytes;
-    for (size_t y = 0; y < image->height; y++) {
-        uint8_t *const at = filtered + y * (1 + row) + 1;
-        const uint8_t *const above = y > 0 ? at - (1 + row) : NULL;
-        for (size_t i = 0; i < row; i++) {
-            const int a = i >= pixel ? at[i - pixel] : 0, b = above ? above[i] : 0;
-            const int c = above && i >= pixel ? above[i - pixel] : 0;
-            const int predicted[] = {0, a, b, (a + b) / 2, paeth(a, b, c)};
-            if (at[-1] > 4)
-                return false;
-            at[i] = (uint8_t)(at[i] + predicted[at[-1]]);
-        }
-    }
-    return true;
-}
-
-/* Makes the samples of a row. Returns false where an index has no colour. */
-static bool expand(const DeflatedRows *image, const uint8_t *from, uint8_t *to)
-{
-    const uint8_t(*const colors)[4] = (const uint8_t(*)[4])(uintptr_t)image->colors;
-    const unsigned depth = image->depth;
-    if (image->form == ROWS_PLAIN && depth == 16) {
-        for (size_t i = 0; i + 1 < image->row_bytes; i += 2)
-            ((uint16_t *)(void *)to)[i / 2] = (uint16_t)(from[i] << 8 | from[i + 1]);
-    } else if (image->form == ROWS_PLAIN) {
-        memcpy(to, from, image->row_bytes);
-    }
-    for (size_t x = 0; image->form != ROWS_PLAIN && x < image->width; x++) {
-        const unsigned place = (unsigned)(8 - depth - x * depth % 8);
-        const unsigned value = (unsigned)from[x * depth / 8] >> place & ((1u << depth) - 1);
-        if (image->form == ROWS_PACKED)
-            to[x] = (uint8_t)value;
-        else if (value < image->n_colors)
-            memcpy(to + x * image->channels, colors[value], image->channels);
-        else
-            return false;
-    }
-    return true;
-}
-
-static bool decode(const DeflatedRows *image)
-{
-    const size_t row = 1 + (size_t)image->row_bytes, bytes = row * image->height;
-    uint8_t *const filtered = (uint8_t *)(uintptr_t)image->filtered;
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)image->in,
-                  .avail_in = image->n_in,
-                  .next_out = filtered,
-                  .avail_out = (uInt)bytes};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return false;
-    const int ended = inflate(&z, Z_FINISH);
-    (void)inflateEnd(&z);
-    if (ended != Z_STREAM_END || z.avail_in > 0 || z.avail_out > 0 ||
-        adler32(1, filtered, (uInt)bytes) != image->adler || !unfilter(image, filtered))
-        return false;
-    for (size_t y = 0; y < image->height; y++)
-        if (!expand(image, filtered + y * row + 1,
-                    (uint8_t *)(uintptr_t)image->pixels + y * image->pitch))
-            return false;
-    return true;
-}
-
 static ImgstatResult decode_async(Device *device, void *stream, const struct DecodeWork *what,
                                   DevMem there, DevMem checks, ImgstatError *err)
 {
@@ -434,7 +363,8 @@ static ImgstatResult decode_async(Device *device, void *stream, const struct Dec
         return IMGSTAT_OK;
     IMGSTAT_TRY(work(device, err));
     for (size_t i = 0; i < what->n_rows; i++)
-        check[i].doubt = (doubts && i % doubts == 0) || !decode(&what->rows[i]) ? DOUBT_STREAM : 0;
+        check[i].doubt =
+            (doubts && i % doubts == 0) || !rows_decode(&what->rows[i]) ? DOUBT_STREAM : 0;
     DeflatedCheck *const of_page = check + what->n_rows;
     for (size_t i = 0; i < what->n_pages; i++)
         of_page[i].doubt = doubts && i % doubts == 0 ? DOUBT_STREAM : 0;

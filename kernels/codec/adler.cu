@@ -67,13 +67,12 @@ static __global__ void __launch_bounds__(THREADS)
     DeflatedCheck &check = checks[blockIdx.x];
     if (check.doubt)
         return;
-    const uint64_t n = (uint64_t)image.height * (1 + image.row_bytes);
     if (blockIdx.y == 0)
-        for (uint32_t i = threadIdx.x; i <= image.height / DEFLATED_BAND; i += THREADS)
+        for (uint32_t i = threadIdx.x; i < image.bands; i += THREADS)
             ((uint32_t *)image.told)[i] = 0;
     const Sums sums =
-        block_sums((const uint8_t *)image.filtered, n, (uint64_t)blockIdx.y * THREADS + threadIdx.x,
-                   (uint64_t)THREADS * ADLER_BLOCKS);
+        block_sums((const uint8_t *)image.filtered, image.n_out,
+                   (uint64_t)blockIdx.y * THREADS + threadIdx.x, (uint64_t)THREADS * ADLER_BLOCKS);
     if (threadIdx.x == 0) {
         atomicAdd((unsigned long long *)&check.sum, (unsigned long long)sums.plain);
         atomicAdd((unsigned long long *)&check.weighted, (unsigned long long)sums.weighted);

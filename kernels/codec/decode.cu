@@ -15,8 +15,7 @@ static ImgstatResult decode_rows(CudaDevice *device, cudaStream_t stream,
     bool expands = false;
     uint32_t bands = 1;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t of_image = (images[i].height + DEFLATED_BAND - 1) / DEFLATED_BAND;
-        bands = of_image > bands ? of_image : bands;
+        bands = images[i].bands > bands ? images[i].bands : bands;
         expands = expands || images[i].form != ROWS_PLAIN;
     }
     CUDA_TRY(device, err, launch_inflate_rows(there, n, checks, stream));

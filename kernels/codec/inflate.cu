@@ -46,9 +46,8 @@ static __global__ void __launch_bounds__(LANES)
     const DeflatedRows &image = images[blockIdx.x];
     if (image.parted)
         return;
-    const InflateCall call =
-        inflate_call((const uint8_t *)image.in, image.n_in, 0, (uint8_t *)image.filtered,
-                     image.height * (1 + image.row_bytes), image.window);
+    const InflateCall call = inflate_call((const uint8_t *)image.in, image.n_in, 0,
+                                          (uint8_t *)image.filtered, image.n_out, image.window);
     const InflateVerdict found = inflate_by_lanes(&lanes, &call);
     if (lanes_leader() && found != INFLATE_RIGHT)
         checks[blockIdx.x].doubt = DOUBT_STREAM;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* codec/unfilter.cu: undoes the row filters of PNG, and makes samples of what is packed. */
+/* codec/unfilter.cu: undoes the row filters of PNG, and makes pixels of what is packed, interlaced
+ * or without its alpha. */
+#include "codec/expand_lanes.h"
 #include "codec/png.cuh"
 #include "common/inline.cuh"
 #include "common/tuning.cuh"
 
 enum {
-    LANES = DEFLATED_BAND,
     TOLD = 4,        /* chunks after which a warp says how far the last row of its band is */
     BANDS_MOST = 64, /* blocks of an image: a band begins 36 chunks behind the one above */
     FILTERS = 5,
     MODULUS = 65521
 };
+static_assert((int)DEFLATED_BAND == (int)LANES, "a row a lane");
 enum { FILTER_NONE, FILTER_SUB, FILTER_UP, FILTER_AVERAGE, FILTER_PAETH };
 
-/* Rows of an image, where unfiltered bytes go. */
+/* Rows of a pass, where unfiltered bytes go. */
 struct Rows {
     uint8_t *at;
     uint64_t pitch;
@@ -132,18 +134,21 @@ DEVICE uint32_t wait_for(const uint32_t *told, uint32_t chunk)
     return there;
 }
 
-/* Unfilters a band of rows by a warp. Returns whether the lane's row had a filter that there is. */
+/* Unfilters band number `band` of a pass by a warp. Returns whether the lane's row had a filter
+ * that there is. */
 template <int PIXEL>
-DEVICE bool unfilter_band(const DeflatedRows &image, const Rows &rows, uint32_t band)
+DEVICE bool unfilter_band(const DeflatedRows &image, const DeflatedPass &pass, const Rows &rows,
+                          uint32_t band)
 {
     enum { WORDS = PIXEL % 3 ? 2 : 3, BYTES = 4 * WORDS };
     static_assert(BYTES % PIXEL == 0, "whole pixels");
     const unsigned lane = threadIdx.x % LANES;
     const uint32_t chunks = (rows.bytes + BYTES - 1) / BYTES, y = band * LANES + lane;
+    const uint32_t height = pass.height;
     const uint8_t *const filtered =
-        (const uint8_t *)image.filtered + y * (1 + (uint64_t)rows.bytes);
-    uint32_t *const told = (uint32_t *)image.told + band;
-    const unsigned filter = y < image.height ? *filtered : (unsigned)FILTER_NONE;
+        (const uint8_t *)image.filtered + pass.filtered + y * (1 + (uint64_t)rows.bytes);
+    uint32_t *const told = (uint32_t *)image.told + pass.band + band;
+    const unsigned filter = y < height ? *filtered : (unsigned)FILTER_NONE;
     Left<PIXEL> left = {};
     uint32_t word[WORDS] = {}, there = 0;
     for (uint32_t step = 0; step < chunks + LANES - 1; step++) {
@@ -152,7 +157,7 @@ DEVICE bool unfilter_band(const DeflatedRows &image, const Rows &rows, uint32_t 
 #pragma unroll
         for (int i = 0; i < WORDS; i++) /* what the lane of the row above did in the last step */
             above[i] = __shfl_up_sync(0xFFFFFFFFu, word[i], 1);
-        if (step < lane || chunk >= chunks || y >= image.height)
+        if (step < lane || chunk >= chunks || y >= height)
             continue;
         if (lane == 0 && y > 0) {
             there = there <= chunk ? wait_for(told - 1, chunk) : there;
@@ -181,28 +186,31 @@ DEVICE bool unfilter_band(const DeflatedRows &image, const Rows &rows, uint32_t 
     return filter < FILTERS;
 }
 
-DEVICE Rows rows_of(const DeflatedRows &image)
+/* Unfilters a band, which has a number among those of the image. */
+DEVICE bool unfilter_band_of(const DeflatedRows &image, uint32_t band)
 {
+    unsigned p = image.n_passes - 1u;
+    while (image.pass[p].band > band)
+        p--;
+    const DeflatedPass &pass = image.pass[p];
     const bool plain = image.form == ROWS_PLAIN;
-    return {(uint8_t *)(plain ? image.pixels : image.rows), plain ? image.pitch : image.row_pitch,
-            image.row_bytes, plain && image.depth == 16};
-}
-
-DEVICE bool unfilter_rows_of(const DeflatedRows &image, const Rows &rows, uint32_t band)
-{
+    const Rows rows = {(uint8_t *)(plain ? image.pixels : image.rows + pass.rows),
+                       plain ? image.pitch : pass.row_pitch, pass.row_bytes,
+                       plain && image.depth == 16};
+    band -= pass.band;
     switch (image.pixel_bytes) {
     case 1:
-        return unfilter_band<1>(image, rows, band);
+        return unfilter_band<1>(image, pass, rows, band);
     case 2:
-        return unfilter_band<2>(image, rows, band);
+        return unfilter_band<2>(image, pass, rows, band);
     case 3:
-        return unfilter_band<3>(image, rows, band);
+        return unfilter_band<3>(image, pass, rows, band);
     case 4:
-        return unfilter_band<4>(image, rows, band);
+        return unfilter_band<4>(image, pass, rows, band);
     case 6:
-        return unfilter_band<6>(image, rows, band);
+        return unfilter_band<6>(image, pass, rows, band);
     case 8:
-        return unfilter_band<8>(image, rows, band);
+        return unfilter_band<8>(image, pass, rows, band);
     default:
         return false;
     }
@@ -231,57 +239,49 @@ static __global__ void __launch_bounds__(LANES)
     DeflatedCheck &check = checks[blockIdx.x];
     if (__any_sync(0xFFFFFFFFu, *(volatile uint32_t *)&check.doubt)) /* others may set it now */
         return;
-    const uint64_t n = (uint64_t)image.height * (1 + image.row_bytes);
     const uint32_t low = (uint32_t)((1 + check.sum) % MODULUS);
-    const uint32_t high = (uint32_t)((n + check.weighted) % MODULUS);
+    const uint32_t high = (uint32_t)((image.n_out + check.weighted) % MODULUS);
     if ((high << 16 | low) != image.adler) {
         if (threadIdx.x == 0)
             atomicOr(&check.doubt, (unsigned)DOUBT_ADLER);
         return;
     }
-    const Rows rows = rows_of(image);
-    const uint32_t bands = (image.height + LANES - 1) / LANES;
     for (;;) {
         const uint32_t taken = threadIdx.x == 0 ? atomicAdd(&check.taken, 1u) : 0;
         const uint32_t band = __shfl_sync(0xFFFFFFFFu, taken, 0);
-        if (band >= bands)
+        if (band >= image.bands)
             return;
-        const bool right = unfilter_rows_of(image, rows, band);
+        const bool right = unfilter_band_of(image, band);
         if (!__all_sync(0xFFFFFFFFu, right) && threadIdx.x == 0)
             atomicOr(&check.doubt, (unsigned)DOUBT_FILTER);
     }
 }
 
 /*
- * expand_rows: samples of 1, 2, 4 and 8 bits to bytes, or to the colours that they are indices of.
+ * expand_rows: unfiltered rows that are not yet those of the image to its pixels: samples of fewer
+ * than 8 bits, indices of colours, without the alpha of a key, passes.
  *
- *   Idea      A pixel a thread.
+ *   Idea      A row of a pass a warp, a pixel a lane (src/codec/expand_lanes.h).
  *   Memory    reads a row's bytes once, writes the pixels once; colours come from the cache.
  *   Launch    <<<dim3(images, EXPAND_BLOCKS), EXPAND_THREADS>>>.
  *   Requires  unfiltered rows.
- *   Result    the pixels; or a doubt where an index has no colour.
+ *   Result    the pixels, 16-bit samples in the order of the host; or a doubt where an index has no
+ *             colour.
  */
 static __global__ void __launch_bounds__(EXPAND_THREADS)
     expand_rows(const DeflatedRows *images, DeflatedCheck *checks)
 {
+    enum { WARPS = EXPAND_THREADS / LANES };
     const DeflatedRows &image = images[blockIdx.x];
     if (image.form == ROWS_PLAIN || checks[blockIdx.x].doubt)
         return;
-    const uint8_t *const colors = (const uint8_t *)image.colors;
-    const unsigned depth = image.depth, mask = (1u << depth) - 1;
-    for (uint64_t i = (uint64_t)blockIdx.y * EXPAND_THREADS + threadIdx.x;
-         i < (uint64_t)image.width * image.height; i += (uint64_t)EXPAND_THREADS * EXPAND_BLOCKS) {
-        const uint64_t y = i / image.width, x = i % image.width, bit = x * depth;
-        const uint8_t byte = ((const uint8_t *)image.rows)[y * image.row_pitch + bit / 8];
-        const unsigned value = byte >> (8 - depth - bit % 8) & mask;
-        uint8_t *const to = (uint8_t *)image.pixels + y * image.pitch + x * image.channels;
-        if (image.form == ROWS_PACKED)
-            *to = (uint8_t)value;
-        else if (value < image.n_colors)
-            for (unsigned k = 0; k < image.channels; k++)
-                to[k] = colors[4 * value + k];
-        else
-            atomicOr(&checks[blockIdx.x].doubt, (unsigned)DOUBT_COLOR);
+    for (unsigned p = 0; p < image.n_passes; p++) {
+        const DeflatedPass &pass = image.pass[p];
+        const uint8_t *const rows = (const uint8_t *)image.rows + pass.rows;
+        for (uint64_t y = blockIdx.y * WARPS + threadIdx.x / LANES; y < pass.height;
+             y += WARPS * EXPAND_BLOCKS)
+            if (!expand_row(&image, &pass, y, rows + y * pass.row_pitch))
+                atomicOr(&checks[blockIdx.x].doubt, (unsigned)DOUBT_COLOR);
     }
 }
 

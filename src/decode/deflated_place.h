@@ -19,11 +19,11 @@ static inline size_t place(size_t *at, size_t bytes)
 /* Places what an image needs besides its stream and its pixels, and advances *at behind it. */
 static inline void deflated_place(DeflatedRows *rows, size_t *at)
 {
-    rows->filtered = place(at, (1 + (size_t)rows->row_bytes) * rows->height + DEFLATED_BEHIND);
-    rows->told = place(at, (rows->height / DEFLATED_BAND + 1) * sizeof(uint32_t));
-    rows->row_pitch = padded(rows->row_bytes, 4);
+    const DeflatedPass *const last = &rows->pass[rows->n_passes - 1];
+    rows->filtered = place(at, (size_t)rows->n_out + DEFLATED_BEHIND);
+    rows->told = place(at, rows->bands * sizeof(uint32_t));
     if (rows->form != ROWS_PLAIN)
-        rows->rows = place(at, rows->row_pitch * rows->height);
+        rows->rows = place(at, last->rows + (size_t)last->row_pitch * last->height);
     if (rows->form == ROWS_COLORS)
         rows->colors = place(at, DEFLATED_COLOR_BYTES);
 }

@@ -142,15 +142,16 @@ static bool stage(PageBatch *batch, Decoder *decoder, BatchPage *page, size_t *b
     return true;
 }
 
-/* Places the rows and the pixels of a page that is staged. Returns false if they do not fit. */
-static bool place_page(PageBatch *batch, BatchPage *page, size_t pitch, size_t stream)
+/* Places the rows of a page that is staged, and `pixels` bytes of pixels. Returns false if they do
+ * not fit. */
+static bool place_page(PageBatch *batch, BatchPage *page, size_t pixels, size_t stream)
 {
     const uint64_t base = batch->memory.address;
     DeflatedRows *const rows = &page->rows;
     const uint64_t colors = rows->colors;
     size_t bytes = 0;
     deflated_place(rows, &bytes);
-    rows->pixels = place(&bytes, pitch * rows->height);
+    rows->pixels = place(&bytes, pixels);
     if (free_bytes(batch) < bytes + stream)
         return false;
     batch->top -= bytes;
@@ -160,7 +161,6 @@ static bool place_page(PageBatch *batch, BatchPage *page, size_t pitch, size_t s
     rows->pixels += base + batch->top;
     rows->in += base;
     rows->colors = colors + base;
-    rows->pitch = pitch;
     return true;
 }
 
@@ -180,7 +180,8 @@ static ImgstatResult add_rows(PageBatch *batch, Decoder *decoder, size_t pitch, 
     if (!stage(batch, decoder, page, &stream))
         return IMGSTAT_OK;
     page->tiled.n_tiles = 0;
-    *added = place_page(batch, page, pitch, stream) ? PAGE_ADDED : no_room;
+    page->rows.pitch = pitch;
+    *added = place_page(batch, page, pixels, stream) ? PAGE_ADDED : no_room;
     return IMGSTAT_OK;
 }
 

@@ -17,9 +17,8 @@ static size_t n_streams(const DecodeFile *f)
 static PartedStream describe(const DecodeFile *f, size_t i)
 {
     if (!f->tiles)
-        return (PartedStream){.n_in = f->rows.n_in,
-                              .n_out = f->rows.height * (1 + f->rows.row_bytes),
-                              .window = f->rows.window};
+        return (PartedStream){
+            .n_in = f->rows.n_in, .n_out = f->rows.n_out, .window = f->rows.window};
     const CodedTile *const tile = &f->tiles[i];
     const uint32_t before = (uint32_t)((tile->in - f->span.first) % 4);
     return (PartedStream){.n_in = tile->n_in + before,

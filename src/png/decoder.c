@@ -153,6 +153,21 @@ static void read_form(PngDecoder *pd)
         read_palette(pd);
 }
 
+/* Reads tRNS of gray or RGB: samples of `depth` bits. */
+static bool read_key(PngDecoder *pd)
+{
+    const unsigned mask = (1u << pd->form.depth) - 1;
+    png_color_16p key = NULL;
+    if (pd->form.color_type == PNG_PALETTE ||
+        png_get_tRNS(pd->png, pd->info, NULL, NULL, &key) == 0 || !key)
+        return false;
+    const bool gray = pd->form.color_type == PNG_GRAY;
+    pd->key[0] = (uint16_t)((gray ? key->gray : key->red) & mask);
+    pd->key[1] = (uint16_t)(key->green & mask);
+    pd->key[2] = (uint16_t)(key->blue & mask);
+    return true;
+}
+
 static const char *const gray_names[] = {"gray", "alpha"};
 static const char *const rgb_names[] = {"red", "green", "blue", "alpha"};
 static const char *const index_names[] = {"index"};
@@ -169,6 +184,7 @@ static void describe(PngDecoder *pd)
     bool colors = rgb;
 
     pd->step = ROW_AS_IT_IS;
+    pd->keyed = read_key(pd);
     base->page.bits = depth;
     base->page.sample = depth == 16 ? IMGSTAT_U16 : IMGSTAT_U8;
     base->page.photometric = palette ? "palette" : rgb ? "rgb" : "gray";
@@ -177,14 +193,11 @@ static void describe(PngDecoder *pd)
         pd->step = ROW_PALETTE;
         base->page.bits = 8;
         colors = true;
-    } else if (!palette && png_get_valid(pd->png, pd->info, PNG_INFO_tRNS)) {
-        png_color_16p key = NULL;
-        if (!rgb && depth < 8 && png_get_tRNS(pd->png, pd->info, NULL, NULL, &key) && key) {
+    } else if (pd->keyed) {
+        if (depth < 8)
             pd->step = ROW_GRAY_KEY;
-            pd->gray_key = key->gray & ((1u << depth) - 1);
-        } else {
+        else
             png_set_tRNS_to_alpha(pd->png);
-        }
         alpha = true;
     }
     if (depth < 8)
@@ -193,10 +206,9 @@ static void describe(PngDecoder *pd)
     if (depth == 16)
         png_set_swap(pd->png);
 #endif
-    const bool adds_alpha = alpha && !palette && !(color_type & PNG_COLOR_MASK_ALPHA);
     /* libpng warns of indices without a colour. */
     const bool plain =
-        depth < 8 || adds_alpha || (palette && base->how.indices) || pd->form.interlaced;
+        depth < 8 || pd->keyed || (palette && base->how.indices) || pd->form.interlaced;
     pd->pixel_bytes = plain ? 0 : (size_t)png_get_channels(pd->png, pd->info) * depth / 8;
     base->channel_names = colors ? rgb_names : palette ? index_names : gray_names;
     base->page.channels = (uint16_t)((colors ? 3 : 1) + (alpha ? 1 : 0));

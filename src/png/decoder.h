@@ -24,7 +24,8 @@ typedef struct PngDecoder {
     png_structp png;
     png_infop info;
     RowStep step;
-    unsigned gray_key;
+    bool keyed;      /* tRNS of gray or RGB becomes alpha: */
+    uint16_t key[3]; /* 0 where all samples are these */
     PngForm form;
     size_t png_row_bytes;         /* of a row as libpng gives it, where step changes it */
     uint8_t *row;                 /* one such row */

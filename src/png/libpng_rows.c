@@ -38,7 +38,7 @@ static void add_key_alpha(const PngDecoder *pd, const uint8_t *from, uint8_t *to
     const uint8_t opaque = (uint8_t)((1u << pd->base.page.bits) - 1);
     for (size_t x = 0; x < pd->base.page.width; x++) {
         to[2 * x] = from[x];
-        to[2 * x + 1] = from[x] == pd->gray_key ? 0 : opaque;
+        to[2 * x + 1] = from[x] == pd->key[0] ? 0 : opaque;
     }
 }
 

@@ -90,6 +90,10 @@ def png_chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
+# Where the passes of an interlaced PNG begin, and how far apart their pixels are.
+PNG_PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+
+
 def png(width, height, depth, samples, level=-1):
     """Gray; samples: the bytes of all of them, big-endian."""
     pitch = width * depth // 8

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness
-from harness import all_run, check, run
+from harness import PNG_PASSES, all_run, check, png_chunk, run
 
 MODULE = os.environ.get("IMGSTAT_STAND_IN", "")
 COMMANDS = (["stats"], ["stats", "--json", "--mode", "--shape", "--percentiles=0.5,50,99"], ["hist", "--json"],
@@ -44,23 +44,24 @@ def ways(i):
     return both if all_run() else both[i % 2:][:1]
 
 
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
 def picture(rng, kind, depth):
-    """A PNG with every filter, in one IDAT chunk or several. kind: its colour type."""
+    """A PNG with every filter, interlaced or not, in one IDAT chunk or several. kind: its colour type."""
     width, height = rng.randrange(1, 60), rng.randrange(1, 40)
-    row = (width * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind] * depth + 7) // 8
+    interlaced, rows = rng.random() < 0.2, b""
+    for x, y, dx, dy in PNG_PASSES if interlaced else [(0, 0, 1, 1)]:
+        row = (len(range(x, width, dx)) * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind] * depth + 7) // 8
+        rows += b"".join(bytes([rng.randrange(5) if kind != 3 else 0]) + bytes(rng.randrange(256) for _ in range(row))
+                         for _ in range(y, height, dy) if row)
     colors = 1 << depth if kind == 3 else 0
-    rows = b"".join(bytes([rng.randrange(5) if kind != 3 else 0]) + bytes(rng.randrange(256) for _ in range(row))
-                    for _ in range(height))
+    alpha = bytes(rng.randrange(256) for _ in range(colors // 2))
+    if kind in (0, 2):  # the first sample of the first pixel, which no filter changes
+        alpha = rows[1:3 + 2 * kind] if depth == 16 else b"".join(bytes([0, rows[1 + i] >> 8 - depth]) for i in range(1 + kind))
     stream = zlib.compress(rows, rng.choice((0, 1, 6, 9)))
     cut = rng.randrange(len(stream))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)) +
-            (chunk(b"PLTE", bytes(rng.randrange(256) for _ in range(3 * colors))) if colors else b"") +
-            (chunk(b"tRNS", bytes(rng.randrange(256) for _ in range(colors // 2))) if colors and rng.random() < 0.5 else b"") +
-            b"".join(chunk(b"IDAT", part) for part in (stream[:cut], stream[cut:]) if part) + chunk(b"IEND", b""))
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, interlaced)) +
+            (png_chunk(b"PLTE", bytes(rng.randrange(256) for _ in range(3 * colors))) if colors else b"") +
+            (png_chunk(b"tRNS", alpha) if alpha and rng.random() < 0.5 else b"") +
+            b"".join(png_chunk(b"IDAT", part) for part in (stream[:cut], stream[cut:]) if part) + png_chunk(b"IEND", b""))
 
 
 def damaged(rng, data):

@@ -14,13 +14,11 @@ import zlib
 from pathlib import Path
 
 import harness
-from harness import check, environment, run, skip
+from harness import PNG_PASSES, check, environment, png_chunk, run, skip
 
 NONE, LZMA, DEFLATE, PACKBITS = 1, 34925, 8, 32773
 # What comes on top of --memory: code, libraries, what malloc keeps; in MiB.
 SLACK = 64
-# Where the passes of an interlaced PNG begin, and how far apart their pixels are.
-PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
 # Prints the peak memory of a command, in KiB. From a small process: a command starts with the peak of its parent.
 PEAK = """import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:])
@@ -103,15 +101,11 @@ def write_pages(name, sizes):
     name.write_bytes(out)
 
 
-def png_chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
 def write_png(name, width, height, interlaced):
     """RGB of 8 bits, the same pixels either way."""
     rows = [noise(3 * width, "u8", seed) for seed in range(7)]
     packer, data = zlib.compressobj(1), []
-    for x, y, dx, dy in PASSES if interlaced else [(0, 0, 1, 1)]:
+    for x, y, dx, dy in PNG_PASSES if interlaced else [(0, 0, 1, 1)]:
         some = [bytearray(3 * len(range(x, width, dx))) for row in rows]
         for part, row in zip(some, rows):
             for c in range(3):

@@ -132,11 +132,11 @@ typedef struct ImgstatDecode ImgstatDecode;
  * its salvage and masks are not used. Names and bytes must stay until the object is destroyed. A
  * file that cannot be read is no failure: imgstat_decode_page and imgstat_decode_finish report it.
  * Allocates and waits, so do not call it while a graph is recorded. If nothing about a file is
- * unusual, the device decodes PNG without interlacing and without tRNS of gray or RGB, and strips
- * and tiles of TIFF that are uncompressed or compressed by deflate, LZW or PackBits, except
- * palettes, predictor 2 of 64 bits and more than 4 GiB of pixels. The processor decodes the first
- * page of every other file in imgstat_decode_finish. Device memory: the pixels and the compressed
- * bytes; for few long deflate streams also twice the pixels, up to 2 GiB. */
+ * unusual, the device decodes PNG, except how->indices, and strips and tiles of TIFF that are
+ * uncompressed or compressed by deflate, LZW or PackBits, except palettes, predictor 2 of 64 bits
+ * and more than 4 GiB of pixels. The processor decodes the first page of every other file in
+ * imgstat_decode_finish. Device memory: the pixels and the compressed bytes; for few long deflate
+ * streams also twice the pixels, up to 2 GiB. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_create(ImgstatDevice *device,
                                                                    const ImgstatEncoded *files,
                                                                    size_t n, const ImgstatOpen *how,

@@ -185,8 +185,9 @@ static void check(const std::vector<Named> &files)
 static Named named(uint8_t *file, size_t bytes, const PngSpec &spec, const char *kind)
 {
     char name[128];
-    snprintf(name, sizeof name, "%s %ux%u color %u depth %u filter %u", kind, spec.width,
-             spec.height, spec.color, spec.depth, spec.filter);
+    snprintf(name, sizeof name, "%s %ux%u color %u depth %u filter %u%s%s", kind, spec.width,
+             spec.height, spec.color, spec.depth, spec.filter, spec.interlaced ? " passes" : "",
+             spec.key ? " key" : "");
     return {name, Bytes(file, file + bytes)};
 }
 
@@ -209,6 +210,25 @@ static void check_generated(size_t n)
             files.clear();
         }
     }
+}
+
+/* Small ones, and ones whose passes have many bands. */
+static void check_interlaced(size_t every)
+{
+    enum { LARGE = 15 };
+    std::vector<Named> files;
+    for (size_t i = 0; i < PNG_SMALL; i += i < LARGE ? 1 : every) {
+        uint8_t *file;
+        PngSpec spec = png_small(i, &test.state);
+        if (i < LARGE) {
+            spec.width = 411;
+            spec.height = 333;
+        }
+        const size_t bytes = png_file(&spec, &test.state, &file);
+        files.push_back(named(file, bytes, spec, "interlaced"));
+        free(file);
+    }
+    check(files);
 }
 
 /* Streams that are damaged in chunks that are not. */
@@ -317,8 +337,13 @@ int main(void)
     check_generated(is_run(1, 2) ? 20000 : 400);
     printf("generated: %zu files, %zu by the device, %zu failed as they should\n", test.files,
            test.on_device, test.failed);
-    check_damaged_streams(is_run(1, 2) ? 3000 : 100);
     size_t before = test.files, by_device = test.on_device;
+    check_interlaced(is_run(1, 2) ? 1 : 23);
+    printf("interlaced: %zu files, %zu by the device\n", test.files - before,
+           test.on_device - by_device);
+    check_damaged_streams(is_run(1, 2) ? 3000 : 100);
+    before = test.files;
+    by_device = test.on_device;
     check_tiff(is_run(1, 2) ? 20000 : 400);
     printf("TIFF: %zu files, %zu by the device\n", test.files - before, test.on_device - by_device);
     before = test.files;
