@@ -24,7 +24,7 @@ BELOW = {
     "transform": "base record transfer device codec measure encode decode",
     "batch": "base record transfer device codec measure transform encode decode",
     "decode": "base record transfer device codec",
-    "encode": "base record transfer device codec png",
+    "encode": "base record transfer device codec png tiff",
 }
 KERNELS = "base codec record transfer device"  # of src/, for everything in kernels/
 BACKENDS = {"cpu"}

@@ -3,9 +3,23 @@
 #include "codec/deflate_pieces.h"
 #include "codec/filter_rows.h"
 #include "codec/load_kernel.cuh"
+#include "codec/tiles.cuh"
 #include "common/inline.cuh"
 #include "common/tuning.cuh"
 #include "device/cuda_device.h"
+
+/* Makes the bytes of all pieces. No images load both kernels. */
+static ImgstatResult make_rows(CudaDevice *device, const DeviceEncode *call, const void *images,
+                               cudaStream_t on, ImgstatError *err)
+{
+    const size_t n = call->n_images;
+    if (!call->tiled || n == 0)
+        CUDA_TRY(device, err, cuda_filter_rows((const FilterImage *)images, n, call->rows, on));
+    IMGSTAT_TRY(cuda_launched(device, on, "filter_rows", err));
+    if (call->tiled || n == 0)
+        CUDA_TRY(device, err, launch_predict_tiles((const TiledImage *)images, n, call->rows, on));
+    return cuda_launched(device, on, "predict_tiles", err);
+}
 
 ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *call,
                                 ImgstatError *err)
@@ -16,7 +30,6 @@ ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *
     const size_t n = call->n_pieces;
     uint8_t *const lists = (uint8_t *)(uintptr_t)call->lists_there.address;
     DeflatedPiece *const results = (DeflatedPiece *)(uintptr_t)call->results_there.address;
-    const FilterImage *const images = (const FilterImage *)lists;
     const DeflatePiece *const pieces = (const DeflatePiece *)(lists + call->pieces_at);
     assert(call->lists_there.bytes >= call->list_bytes &&
            call->results_there.bytes >= deflate_results_bytes(n) &&
@@ -24,8 +37,7 @@ ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *
     if (n > 0)
         CUDA_TRY(device, err,
                  cudaMemcpyAsync(lists, call->lists, call->list_bytes, cudaMemcpyHostToDevice, on));
-    CUDA_TRY(device, err, cuda_filter_rows(images, call->n_images, call->rows, on));
-    IMGSTAT_TRY(cuda_launched(device, on, "filter_rows", err));
+    IMGSTAT_TRY(make_rows(device, call, lists, on, err));
     CUDA_TRY(device, err, cuda_match_gain(call->coding, pieces, n, (uint8_t *)(results + n), on));
     IMGSTAT_TRY(cuda_launched(device, on, "match_gain", err));
     CUDA_TRY(device, err,

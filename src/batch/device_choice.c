@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "batch/feeding.h"
 #include "batch/job.h"
+#include "codec/encoder.h"
 #include "measure/page_reader.h"
 #include "transfer/transfer.h"
 
@@ -188,6 +189,14 @@ static bool reads_there(const ImgstatWork *work)
     return work->together != IMGSTAT_BY_ALL;
 }
 
+/* Whether a GPU that decodes a page also does most of what follows. Matches pay in so many tiles of
+ * TIFF that compressing them takes about as long beside a GPU. */
+static bool follows_there(const ImgstatJob *job, const ImgstatWork *work, const ImgstatPage *page)
+{
+    const EncodeFormat *const to = job->output ? encode_format_of_path(job->output) : NULL;
+    return work->measure ? class_of(page->sample) == NARROW : to && strcmp(to->name, "png") == 0;
+}
+
 /* Adds the page of an input that is selected, which stands for `times` of them. */
 static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, const ImgstatWork *work,
                      double times)
@@ -195,9 +204,8 @@ static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, cons
     const ImgstatPage *const page = &decoder->page;
     const uint64_t tile = decoder->caps.tile_bytes;
     const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
-    const bool taken = work->measure ? class_of(page->sample) == NARROW : feeding_writes(job, NULL);
     work_add(sum, page, work, banded, times);
-    if (!banded && reads_there(work) && taken && feeding_decodes(decoder))
+    if (!banded && reads_there(work) && follows_there(job, work, page) && feeding_decodes(decoder))
         work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), !work->measure, times);
 }
 

@@ -12,7 +12,8 @@ static bool open_fed(void *context, size_t index, bool *unusual, ImgstatFile **f
     const ImgstatJob *const job = &jobs->job[index];
     return job->output && !(jobs->batch->skip_existing && job_output_exists(job)) &&
            feeding_open_job(job, &jobs->open, &jobs->cancel, unusual, file) &&
-           (feeding_writes(job, &jobs->batch->write) || (*file)->decoder->mode == DECODE_THREADS);
+           (feeding_writes(job, &jobs->batch->write, (*file)->decoder) ||
+            (*file)->decoder->mode == DECODE_THREADS);
 }
 
 static double work_fed(void *context, void *own, size_t index, const FedPage *page, void *outcome)

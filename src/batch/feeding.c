@@ -14,6 +14,10 @@
  * kernels that unfilter and count. */
 enum { FEEDERS = 12 };
 
+/* Pages of a batch, at least, if a feeder also does what follows: compressing takes so much longer
+ * than decoding that the last batches must not be long. */
+enum { SHARED_PAGES = 8 };
+
 /* Of the device's memory half is used at most. A gigabyte holds 50 photographs of 3 megapixels. */
 static const size_t batch_bytes_most = (size_t)2 << 30, memory_share = 2;
 
@@ -35,6 +39,7 @@ struct Feeding {
     char name[DEVICE_NAME_BYTES], shown[DEVICE_NAME_BYTES];
     size_t batch_bytes;
     bool lost;
+    size_t left;          /* jobs that have not begun, when a feeder took one last */
     double alone_seconds; /* of jobs that workers did which do not feed, */
     uint64_t alone_jobs;  /* and how many these were */
     double latency;       /* seconds from a full batch to its counts, about */
@@ -182,6 +187,7 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
     const double rate =
         f->alone_jobs ? (double)f->alone_jobs * f->jobs.share.workers / f->alone_seconds : 0;
     const bool takes = f->shared && !f->lost && (double)left > rate * f->latency;
+    f->left = left;
     pthread_mutex_unlock(&f->lock);
     return takes;
 }
@@ -244,10 +250,22 @@ static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatErro
     return res;
 }
 
+/* Returns how many pages a batch has at most: every feeder is to have a share of those left. */
+static size_t most_pages(Feeding *f)
+{
+    if (!f->jobs.alone || f->always)
+        return BATCH_PAGES;
+    pthread_mutex_lock(&f->lock);
+    const size_t share = f->left / FEEDERS;
+    pthread_mutex_unlock(&f->lock);
+    return share > SHARED_PAGES ? share : SHARED_PAGES;
+}
+
 /* Fills the batch, with fed->next first. */
 static ImgstatResult fill(Fed *fed, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
+    const size_t most = most_pages(f);
     page_batch_begin(fed->feeder->pages);
     fed->n = 0;
     do {
@@ -260,7 +278,7 @@ static ImgstatResult fill(Fed *fed, ImgstatError *err)
         else
             finish(fed, fed->next, NULL, NULL);
         fed->carried = in_order_more(*f->ring, fed->worker, &fed->next);
-    } while (fed->carried);
+    } while (fed->carried && fed->n < most);
     return IMGSTAT_OK;
 }
 

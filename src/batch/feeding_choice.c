@@ -60,12 +60,24 @@ bool feeding_decodes(Decoder *decoder)
            (decoder->codec->deflated || (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
 }
 
-bool feeding_writes(const ImgstatJob *job, const ImgstatWrite *how)
+/* Whether a TIFF like that of the decoder is deflated if nothing else is asked for. */
+static bool is_deflated(Decoder *decoder)
+{
+    TiledPage page;
+    return decoder->codec->deflated ||
+           (decoder->codec->coded_tiles && decoder->codec->coded_tiles(decoder, &page, NULL) &&
+            page.coding == TILE_DEFLATED);
+}
+
+bool feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from)
 {
     const EncodeFormat *const to = how && how->format ? encode_format_named(how->format)
                                    : job->output      ? encode_format_of_path(job->output)
                                                       : NULL;
-    return to && strcmp(to->name, "png") == 0 && !(how && how->has_level);
+    if (!to || (how && how->has_level))
+        return false;
+    return how && how->compression ? strcmp(how->compression, "deflate") == 0
+                                   : strcmp(to->name, "png") == 0 || is_deflated(from);
 }
 
 bool feeding_is_worthwhile(double pages, double fed, double bytes)

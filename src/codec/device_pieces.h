@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* device_pieces.h: rows of images that a device filters as PNG does, and compresses in pieces;
- * docs/deflate-coder.md defines the bytes. Addresses are of the device's memory. */
+/* device_pieces.h: rows of images that a device filters as PNG does, or predicts as TIFF does, and
+ * compresses in pieces; docs/deflate-coder.md defines the bytes. Addresses are of the device's
+ * memory. */
 #ifndef IMGSTAT_CODEC_DEVICE_PIECES_H
 #define IMGSTAT_CODEC_DEVICE_PIECES_H
 
 #include "base/image.h"
 #include "codec/deflate_coder.h"
 #include "codec/filter_choice.h"
+#include "codec/tiled_page.h"
 
 enum {
     FILTER_ROW_MOST = (1 << 25) - 1, /* bytes of a row */
@@ -25,6 +27,14 @@ typedef struct FilterImage {
     bool swap;                              /* samples of 16 bits: the upper byte goes first */
     uint8_t choice;                         /* PngChoice */
 } FilterImage;
+
+/* An image of whole samples of 8 to 64 bits, and where its strips or tiles go, tile_pitch bytes
+ * apart, by number: each is a piece. */
+typedef struct TiledImage {
+    TiledPage page;
+    uint64_t to, tile_pitch;
+    bool padded; /* tiles, which have all their rows; the last strip ends with the image */
+} TiledImage;
 
 /* Bytes that are compressed independently of all others. */
 typedef struct DeflatePiece {
@@ -80,14 +90,14 @@ static inline size_t deflate_pieces_scratch(size_t n, uint64_t n_blocks)
     return DEFLATE_SCRATCH_HEAD + (2 * n + (size_t)n_blocks) * sizeof(uint64_t);
 }
 
-/* A call of DeviceOps.encode_async. It filters images, cuts their rows into pieces, and compresses
- * each piece by runs. It also finds for which pieces matches would pay. */
+/* A call of DeviceOps.encode_async. It filters or predicts images, cuts their rows into pieces, and
+ * compresses each piece by runs. It also finds for which pieces matches would pay. */
 typedef struct DeviceEncode {
-    const void
-        *lists; /* in host_alloc's memory: n_images FilterImage, and DeflatePiece from byte */
-    size_t pieces_at, list_bytes; /* pieces_at on, list_bytes in all */
+    const void *lists; /* in host_alloc's memory: n_images FilterImage, or TiledImage if `tiled`, */
+    size_t pieces_at, list_bytes; /* and DeflatePiece from byte pieces_at on, list_bytes in all */
     size_t n_images, n_pieces;
-    uint32_t rows, n_blocks; /* of the highest image; of all pieces */
+    bool tiled;
+    uint32_t rows, n_blocks; /* of the image that has most, tiles above each other; of all pieces */
     DeflateCoding coding;
     DevMem lists_there;
     DevMem results_there; /* DeflatedPiece each, then a byte each: 1 if matches pay */

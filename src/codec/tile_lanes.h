@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tile_lanes.h: rows of strips and tiles of TIFF, decompressed, to rows of an image, by 32 lanes:
- * what kernels do, and the same in C. tiff/predictor.c and tiff/unpack.c are what the processor
- * does. */
+/* tile_lanes.h: rows of strips and tiles of TIFF, decompressed, to rows of an image, and back, by
+ * 32 lanes: what kernels do, and the same in C. tiff/predictor.c, tiff/unpack.c and
+ * tiff/tile_writer.c are what the processor does. */
 #ifndef IMGSTAT_CODEC_TILE_LANES_H
 #define IMGSTAT_CODEC_TILE_LANES_H
 
@@ -166,6 +166,89 @@ LANES_INLINE void tile_store_row(const TiledPage *page, const TilePlace *place, 
     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
         for (uint32_t i = lane; i < n; i += LANES)
             lanes_store(to + (size_t)i * step * bytes, bytes, tile_sample(page, row, i));
+}
+
+/* ---- From pixels to tiles ---- */
+
+/* Samples of a row of a tile: those within the image; what lies right of them is 0. */
+typedef struct TileRow {
+    const uint8_t *from;
+    uint32_t inside, step; /* samples; from one to the next */
+} TileRow;
+
+LANES_INLINE uint64_t tile_row_sample(const TileRow *row, unsigned bytes, uint32_t i)
+{
+    return i < row->inside ? lanes_load(row->from + (size_t)i * row->step * bytes, bytes) : 0;
+}
+
+LANES_INLINE void tile_predict_samples(const TiledPage *page, const TileRow *row, unsigned bytes,
+                                       uint8_t *to)
+{
+    const uint32_t n = page->row_bytes / bytes, before = page->per_tile;
+    const bool differences = page->prediction == TILE_DIFFERENCES;
+    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+        for (uint32_t i = lane; i < n; i += LANES) {
+            uint64_t word = tile_row_sample(row, bytes, i);
+            if (differences && i >= before)
+                word -= tile_row_sample(row, bytes, i - before);
+            lanes_store(to + (size_t)i * bytes, bytes,
+                        page->swapped ? tile_swapped(word, bytes) : word);
+        }
+}
+
+/* Returns byte i of plane k of a row of floats. */
+LANES_INLINE unsigned tile_float_byte(const TileRow *row, unsigned bytes, unsigned k, uint32_t i)
+{
+    return (unsigned)(tile_row_sample(row, bytes, i) >> 8 * (bytes - 1 - k));
+}
+
+LANES_INLINE void tile_predict_floats(const TiledPage *page, const TileRow *row, unsigned bytes,
+                                      uint8_t *to)
+{
+    const uint32_t n = page->row_bytes / bytes, before = page->per_tile;
+    for (unsigned k = 0; k < bytes; k++)
+        for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
+            for (uint32_t i = lane; i < n; i += LANES) {
+                const unsigned left = i >= before ? tile_float_byte(row, bytes, k, i - before)
+                                      : k > 0 ? tile_float_byte(row, bytes, k - 1, n + i - before)
+                                              : 0;
+                to[(size_t)k * n + i] = (uint8_t)(tile_float_byte(row, bytes, k, i) - left);
+            }
+}
+
+/* Writes row y of a tile as it is before compression: whole samples of 8 to 64 bits of an image, 0
+ * outside of it, predicted, in the order of the file. */
+LANES_INLINE void tile_predict_row(const TiledPage *page, const TilePlace *place, uint32_t y,
+                                   const uint8_t *pixels, uint8_t *to)
+{
+    const unsigned bytes = page->sample_bytes;
+    const TileRow row = {pixels + (place->y + (uint64_t)y) * page->pitch +
+                             ((uint64_t)place->x * page->channels + place->plane) * bytes,
+                         y < place->rows ? place->pixels * page->per_tile : 0,
+                         page->planes > 1 ? page->channels : 1u};
+    const bool floats = page->prediction == TILE_FLOATS;
+    switch (bytes) { /* a constant in each call */
+    case 1:
+        tile_predict_samples(page, &row, 1, to);
+        return;
+    case 2:
+        if (floats)
+            tile_predict_floats(page, &row, 2, to);
+        else
+            tile_predict_samples(page, &row, 2, to);
+        return;
+    case 4:
+        if (floats)
+            tile_predict_floats(page, &row, 4, to);
+        else
+            tile_predict_samples(page, &row, 4, to);
+        return;
+    default:
+        if (floats)
+            tile_predict_floats(page, &row, 8, to);
+        else
+            tile_predict_samples(page, &row, 8, to);
+    }
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tiled_page.h: an image as TIFF holds it, strips or tiles that are compressed each by itself, for
- * devices that decode it. */
+ * devices that decode or encode it. */
 #ifndef IMGSTAT_CODEC_TILED_PAGE_H
 #define IMGSTAT_CODEC_TILED_PAGE_H
 
@@ -26,7 +26,7 @@ typedef enum TileCoding {
 /* What the samples of rows are. */
 typedef enum TilePrediction {
     TILE_SAMPLES,     /* samples */
-    TILE_DIFFERENCES, /* to the sample of the pixel before, of 8, 16 or 32 bits */
+    TILE_DIFFERENCES, /* to the sample of the pixel before, of 8, 16 or 32 bits; encoded: or 64 */
     TILE_FLOATS       /* the same of bytes, which lie in planes, highest first */
 } TilePrediction;
 

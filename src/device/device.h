@@ -173,9 +173,9 @@ typedef struct DeviceOps {
     ImgstatResult (*decode_async)(Device *device, void *stream, const struct DecodeWork *work,
                                   DevMem there, DevMem checks, ImgstatError *err);
 
-    /* Filters images and compresses their pieces. Results, which are zeros before, remain so for
-     * pieces that are left to the processor. What the call names stays until the stream is done. No
-     * images make ready, as above. */
+    /* Filters or predicts images and compresses their pieces. Results, which are zeros before,
+     * remain so for pieces that are left to the processor. What the call names stays until the
+     * stream is done. No images make ready, as above. */
     ImgstatResult (*encode_async)(Device *device, void *stream, const struct DeviceEncode *call,
                                   ImgstatError *err);
 

@@ -3,6 +3,7 @@
 #include "encode/page.h"
 
 #include "encode/rows.h"
+#include "tiff/encoder.h"
 
 #include <stdlib.h>
 
@@ -21,9 +22,23 @@ void page_rows_destroy(PageRows *rows)
     free(rows);
 }
 
-bool encode_page_possible(const Encoder *encoder)
+/* Describes rows of the page that was begun. Returns how many; 0: none are possible. */
+static uint32_t describe(Encoder *encoder, uint32_t rows, RowImage *out)
 {
-    return png_encoder_rows(encoder) != NULL;
+    const PngRows *const png = png_encoder_rows(encoder);
+    *out = (RowImage){.result = IMGSTAT_OK};
+    if (tiff_encoder_tiles(encoder, rows, &out->tiles, &out->tile_bytes, &out->tile_at))
+        return out->tiles.page.height;
+    if (!png || rows != png->n)
+        return 0;
+    out->rows = *png;
+    return rows;
+}
+
+uint32_t encode_page_rows(Encoder *encoder, uint32_t rows)
+{
+    RowImage page;
+    return describe(encoder, rows, &page);
 }
 
 /* Has a row encoder for the device, the setting and the threads of an encoder. */
@@ -46,11 +61,12 @@ static ImgstatResult have_rows(Device *device, PageRows **rows, const EncodeOpti
 ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, const ImagePro *image,
                           ImgstatError *err)
 {
-    const PngRows *const form = png_encoder_rows(encoder);
     const char *const name = encoder->output->name;
-    if (!form || image->height != form->n || image->width != form->width)
+    RowImage page;
+    if (image->height == 0 || describe(encoder, image->height, &page) != image->height ||
+        image->width != encoder->page.width)
         return error_file(err, IMGSTAT_ERR_ARG, name, "these are not the rows of its page");
-    RowImage page = {.rows = *form, .image = *image};
+    page.image = *image;
     void *const stream = device->ops->own_stream(device);
     ImgstatResult res = have_rows(device, rows, &encoder->how, err);
     if (res != IMGSTAT_OK) {
@@ -64,5 +80,7 @@ ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, con
     IMGSTAT_TRY(row_encoder_finish(e, encoder->how.pool, stream, err));
     if (page.result != IMGSTAT_OK)
         return error_file(err, page.result, name, "out of memory for compressing");
-    return png_encoder_write(encoder, page.at, page.bytes, err);
+    return page.tile_bytes
+               ? tiff_encoder_write(encoder, &page.tiles, page.tile_at, page.at, page.bytes, err)
+               : png_encoder_write(encoder, page.at, page.bytes, err);
 }

@@ -12,12 +12,12 @@ typedef struct PageRows PageRows;
 /* Accepts NULL. */
 void page_rows_destroy(PageRows *rows);
 
-/* Returns whether encode_page can write the rows of the page that was begun, of which none has been
- * written: to PNG, in the default setting or the fast one. */
-bool encode_page_possible(const Encoder *encoder);
+/* Returns how many of the next `rows` rows of the page that was begun encode_page can write: to PNG
+ * or deflated TIFF, in the default setting or the fast one; 0: none. */
+uint32_t encode_page_rows(Encoder *encoder, uint32_t rows);
 
-/* Writes all rows of that page: the bytes that encoder_write_rows writes. image: the page, in the
- * device's own memory, in the order of its own stream, or in host memory. *rows: NULL at first,
+/* Writes so many rows of that page: the bytes that encoder_write_rows writes. image: the rows, in
+ * the device's own memory, in the order of its own stream, or in host memory. *rows: NULL at first,
  * then what the call before left; destroyed before the device is closed. */
 ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, const ImagePro *image,
                           ImgstatError *err);

@@ -6,10 +6,7 @@
 
 #include <string.h>
 
-enum {
-    ADLER_BYTES = 4,
-    ROUND_PIECES = 256 /* at most: what is on its way takes far longer than a copy's begin */
-};
+enum { ROUND_PIECES = 256 /* at most: what is on its way takes far longer than a copy's begin */ };
 
 /* Pieces [first, end), and the slots in use. */
 typedef struct Round {
@@ -77,6 +74,14 @@ static DeviceCopy raw_of(const RowEncoder *e, const RowImage *image, size_t numb
         const size_t bytes = row_piece_bytes(image, number);
         return (DeviceCopy){row_piece_listed(e, image, number)->from, bytes, bytes, 1, slot->raw};
     }
+    if (row_is_tiled(image)) {
+        const TiledPage *const page = &image->tiles.page;
+        const TilePlace place = tile_place(page, (uint32_t)number);
+        const size_t pixel = (size_t)page->channels * page->sample_bytes;
+        return (DeviceCopy){image->image.device.address + place.y * image->image.pitch +
+                                place.x * pixel,
+                            image->image.pitch, place.pixels * pixel, place.rows, slot->raw};
+    }
     const size_t above = number > 0, first = number * image->piece_rows - above;
     return (DeviceCopy){image->image.device.address + first * image->image.pitch,
                         image->image.pitch, image->rows.from_bytes,
@@ -95,6 +100,23 @@ static ImgstatResult fetch_raw(Round *round, void *stream, ImgstatError *err)
             row_copies(e)[n++] = raw_of(e, image, piece->number, slot);
     }
     return copy(e, n, stream, err);
+}
+
+/* Makes the rows of a strip or tile. */
+static void predict(const RowImage *image, size_t number, const RowSlot *slot, uint8_t *to)
+{
+    TiledPage page = image->tiles.page;
+    TilePlace place = tile_place(&page, (uint32_t)number);
+    const uint8_t *pixels = image->image.host;
+    page.pitch = image->image.pitch;
+    if (!pixels) { /* raw_of */
+        pixels = slot->raw;
+        page.pitch = (uint64_t)place.pixels * page.channels * page.sample_bytes;
+        place.x = place.y = 0;
+    }
+    const size_t rows = row_piece_bytes(image, number) / page.row_bytes;
+    for (size_t y = 0; y < rows; y++)
+        tile_predict_row(&page, &place, (uint32_t)y, pixels, to + y * page.row_bytes);
 }
 
 /* Packs and filters the rows of a piece. */
@@ -122,7 +144,9 @@ static void make_piece(void *context, size_t task, unsigned number)
     const RowImage *const image = image_of(e, piece);
     const size_t bytes = row_piece_bytes(image, piece->number);
     const uint8_t *const rows = slot->filtered ? slot->raw : thread->filtered;
-    if (!slot->filtered)
+    if (!slot->filtered && row_is_tiled(image))
+        predict(image, piece->number, slot, thread->filtered);
+    else if (!slot->filtered)
         filter(e, image, piece->number, slot, thread);
     piece->adler = deflate_adler(rows, bytes);
     piece->bytes = deflate_block(thread->deflater, rows, bytes,
@@ -131,15 +155,16 @@ static void make_piece(void *context, size_t task, unsigned number)
 
 /* ---- Places ---- */
 
-static bool begins(const RowPiece *piece)
+/* Bytes in front of the stream of a piece: tiles have no chunks. */
+static size_t chunk_head(const RowImage *image)
 {
-    return piece->number == 0;
+    return row_is_tiled(image) ? 0 : PNG_CHUNK_HEAD;
 }
 
-/* Bytes of a chunk's data, beside those of the piece. */
+/* Bytes of a stream, beside those of the piece. */
 static size_t around(const RowImage *image, const RowPiece *piece)
 {
-    const size_t head = begins(piece) ? DEFLATE_HEAD : 0;
+    const size_t head = row_piece_begins(image, piece->number) ? DEFLATE_HEAD : 0;
     return head + (row_piece_ends(image, piece->number) ? (size_t)ADLER_BYTES : 0);
 }
 
@@ -148,15 +173,16 @@ static size_t around(const RowImage *image, const RowPiece *piece)
 static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t *used)
 {
     const bool ends = row_piece_ends(image, piece->number);
-    const size_t head = begins(piece) ? image->head_bytes : 0;
+    const size_t head = piece->number == 0 ? image->head_bytes : 0;
     const size_t tail = ends && image->ends ? PNG_CHUNK_FRAME : 0;
+    const size_t frame = row_is_tiled(image) ? 0 : PNG_CHUNK_FRAME;
     if (piece->slot == NO_SLOT) {
         const DeflatedPiece *const made = row_piece_there(e, image, piece->number);
         piece->bytes = (size_t)made->bytes;
         piece->adler = made->adler;
     }
-    const size_t chunk = PNG_CHUNK_FRAME + around(image, piece) + piece->bytes;
-    if (begins(piece))
+    const size_t chunk = frame + around(image, piece) + piece->bytes;
+    if (piece->number == 0)
         image->at = e->files + *used;
     if (piece->bytes == 0)
         image->result = IMGSTAT_ERR_MEMORY;
@@ -170,6 +196,10 @@ static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t 
     piece->chunk = e->files + *used + head;
     *used += head + chunk + tail;
     image->bytes = (size_t)(e->files + *used - image->at);
+    if (row_is_tiled(image)) {
+        image->tile_bytes[piece->number] = chunk;
+        image->tile_at[piece->number] = (uint64_t)(piece->chunk - image->at);
+    }
     image->adler =
         deflate_adler_join(image->adler, piece->adler, row_piece_bytes(image, piece->number));
     return true;
@@ -195,12 +225,13 @@ static ImgstatResult fetch_made(Round *round, void *stream, ImgstatError *err)
         if (image->result == IMGSTAT_OK && piece->slot == NO_SLOT)
             row_copies(e)[n++] = (DeviceCopy){
                 row_piece_listed(e, image, piece->number)->to, piece->bytes, piece->bytes, 1,
-                piece->chunk + PNG_CHUNK_HEAD + (begins(piece) ? DEFLATE_HEAD : 0)};
+                piece->chunk + chunk_head(image) +
+                    (row_piece_begins(image, piece->number) ? DEFLATE_HEAD : 0)};
     }
     return copy(e, n, stream, err);
 }
 
-/* Completes the chunk of a piece, and writes what is around the image. */
+/* Completes the stream and the chunk of a piece, and writes what is around the image. */
 static void complete_chunk(void *context, size_t task, unsigned thread)
 {
     const Round *const round = context;
@@ -210,9 +241,10 @@ static void complete_chunk(void *context, size_t task, unsigned thread)
     (void)thread;
     if (image->result != IMGSTAT_OK)
         return;
-    uint8_t *data = piece->chunk + PNG_CHUNK_HEAD;
-    if (begins(piece)) {
+    uint8_t *data = piece->chunk + chunk_head(image);
+    if (piece->number == 0)
         memcpy(piece->chunk - image->head_bytes, image->head, image->head_bytes);
+    if (row_piece_begins(image, piece->number)) {
         memcpy(data, deflate_head, DEFLATE_HEAD);
         data += DEFLATE_HEAD;
     }
@@ -220,7 +252,9 @@ static void complete_chunk(void *context, size_t task, unsigned thread)
         memcpy(data, e->slots[piece->slot].out, piece->bytes);
     const bool ends = row_piece_ends(image, piece->number);
     if (ends)
-        png_put32(data + piece->bytes, image->adler);
+        png_put32(data + piece->bytes, row_is_tiled(image) ? piece->adler : image->adler);
+    if (row_is_tiled(image))
+        return;
     const size_t bytes = around(image, piece) + piece->bytes;
     png_chunk_frame("IDAT", piece->chunk, bytes);
     if (ends && image->ends)

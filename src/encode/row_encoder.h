@@ -3,8 +3,10 @@
 #ifndef IMGSTAT_ENCODE_ROW_ENCODER_H
 #define IMGSTAT_ENCODE_ROW_ENCODER_H
 
-#include "codec/device_pieces.h"
+#include "codec/tile_lanes.h"
 #include "encode/rows.h"
+
+enum { ADLER_BYTES = 4 };
 
 /* What images take. */
 typedef struct Needs {
@@ -21,11 +23,11 @@ typedef struct Needs {
 
 /* A piece of an image. */
 typedef struct RowPiece {
-    size_t image, number;
-    int slot;       /* where the processor makes it; NO_SLOT: the device has made it */
-    size_t bytes;   /* of its part of the stream */
-    uint32_t adler; /* of its filtered rows */
-    uint8_t *chunk; /* where it goes */
+    size_t image, number; /* of the piece in its image */
+    int slot;             /* where the processor makes it; NO_SLOT: the device has made it */
+    size_t bytes;         /* of its part of the stream */
+    uint32_t adler;       /* of its filtered rows */
+    uint8_t *chunk;       /* where it goes */
 } RowPiece;
 
 enum { NO_SLOT = -1 };
@@ -68,7 +70,13 @@ static inline DeviceCopy *row_copies(const RowEncoder *encoder)
     return (DeviceCopy *)(void *)(encoder->here + encoder->now.copies_at);
 }
 
-/* Returns how many rows a piece has. */
+/* Returns whether an image becomes strips or tiles: each piece is a zlib stream of its own. */
+static inline bool row_is_tiled(const RowImage *image)
+{
+    return image->tiles.page.n_tiles > 0;
+}
+
+/* Returns how many rows of a PNG a piece has. */
 static inline size_t row_piece_rows(const RowImage *image, size_t number)
 {
     const size_t left = image->rows.n - number * image->piece_rows;
@@ -77,12 +85,22 @@ static inline size_t row_piece_rows(const RowImage *image, size_t number)
 
 static inline size_t row_piece_bytes(const RowImage *image, size_t number)
 {
-    return row_piece_rows(image, number) * (image->rows.row_bytes + 1);
+    const TiledPage *const page = &image->tiles.page;
+    if (!row_is_tiled(image))
+        return row_piece_rows(image, number) * (image->rows.row_bytes + 1);
+    const uint32_t inside = tile_place(page, (uint32_t)number).rows;
+    return (size_t)page->row_bytes * (image->tiles.padded ? page->tile_height : inside);
+}
+
+/* Returns whether a piece begins or ends a zlib stream. */
+static inline bool row_piece_begins(const RowImage *image, size_t number)
+{
+    return row_is_tiled(image) || number == 0;
 }
 
 static inline bool row_piece_ends(const RowImage *image, size_t number)
 {
-    return (number + 1) * image->piece_rows >= image->rows.n;
+    return row_is_tiled(image) || (number + 1) * image->piece_rows >= image->rows.n;
 }
 
 /* Returns what the device says of a piece of an image that it makes. */

@@ -24,50 +24,72 @@ static size_t larger(size_t a, size_t b)
 
 static bool is_on_device(const RowEncoder *e, const RowImage *image)
 {
-    return !e->device->ops->fetches && !image->image.host && png_rows_plain(&image->rows) &&
-           image->rows.row_bytes <= FILTER_ROW_MOST;
+    return !e->device->ops->fetches && !image->image.host &&
+           (row_is_tiled(image) ||
+            (png_rows_plain(&image->rows) && image->rows.row_bytes <= FILTER_ROW_MOST));
 }
 
-static size_t pieces_of(const PngRows *rows)
+/* The pieces of an image. */
+typedef struct Pieces {
+    size_t n;
+    size_t bytes;      /* of the largest, before it is compressed */
+    size_t raw;        /* of what it is made of */
+    size_t room;       /* to make it */
+    size_t pitch, out; /* of its place in the device's memory, and of what it becomes there */
+} Pieces;
+
+static Pieces pieces_of(const RowImage *image)
 {
-    const size_t piece_rows = png_piece_rows(rows);
-    return (rows->n + piece_rows - 1) / piece_rows;
+    Pieces pieces;
+    if (row_is_tiled(image)) {
+        const TiledPage *const page = &image->tiles.page;
+        const size_t width = page->tile_width < page->width ? page->tile_width : page->width;
+        const size_t rows = page->tile_height < page->height ? page->tile_height : page->height;
+        pieces = (Pieces){.n = page->n_tiles,
+                          .bytes = (size_t)page->tile_height * page->row_bytes,
+                          .raw = rows * width * page->channels * page->sample_bytes};
+    } else {
+        const PngRows *const rows = &image->rows;
+        const size_t piece_rows = png_piece_rows(rows);
+        pieces = (Pieces){.n = (rows->n + piece_rows - 1) / piece_rows,
+                          .bytes = piece_rows * (rows->row_bytes + 1),
+                          .raw = (piece_rows + 1) * rows->from_bytes,
+                          .room = 2 * rows->row_bytes};
+    }
+    pieces.raw = larger(pieces.raw, pieces.bytes);
+    pieces.pitch = padded(pieces.bytes, PIECE_ALIGN);
+    pieces.out = padded(deflate_pieces_bound(pieces.bytes), PIECE_ALIGN);
+    return pieces;
 }
 
-static size_t piece_pitch(const PngRows *rows, size_t piece_rows)
+static bool are_tiled(const RowImage *images, size_t n)
 {
-    return padded(piece_rows * (rows->row_bytes + 1), PIECE_ALIGN);
-}
-
-static size_t piece_room(const PngRows *rows, size_t piece_rows)
-{
-    return padded(deflate_pieces_bound(piece_rows * (rows->row_bytes + 1)), PIECE_ALIGN);
+    return n > 0 && row_is_tiled(images);
 }
 
 static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
 {
     const unsigned block = deflate_pieces_block(DEFLATE_RUNS);
+    const size_t listed = are_tiled(images, n) ? sizeof(TiledImage) : sizeof(FilterImage);
     Needs needs = {.pieces = 0};
     size_t rows_there = 0;
     for (const RowImage *image = images; image < images + n; image++) {
         if (image->result != IMGSTAT_OK)
             continue;
-        const PngRows *const rows = &image->rows;
-        const size_t piece_rows = png_piece_rows(rows), pieces = pieces_of(rows);
-        const size_t filtered = piece_rows * (rows->row_bytes + 1);
-        needs.pieces += pieces;
-        needs.filtered = larger(needs.filtered, filtered);
-        needs.raw = larger(needs.raw, larger(filtered, (piece_rows + 1) * rows->from_bytes));
-        needs.room = larger(needs.room, 2 * rows->row_bytes);
+        const Pieces pieces = pieces_of(image);
+        needs.pieces += pieces.n;
+        needs.filtered = larger(needs.filtered, pieces.bytes);
+        needs.raw = larger(needs.raw, pieces.raw);
+        needs.room = larger(needs.room, pieces.room);
         if (!is_on_device(e, image))
             continue;
         needs.n_there++;
-        needs.pieces_there += pieces;
-        needs.blocks_there += pieces * deflate_pieces_blocks(filtered, block);
-        rows_there += pieces * (piece_pitch(rows, piece_rows) + piece_room(rows, piece_rows));
+        needs.pieces_there += pieces.n;
+        needs.blocks_there += pieces.n * deflate_pieces_blocks(pieces.bytes, block);
+        rows_there += pieces.n * (pieces.pitch + pieces.out);
     }
     needs.out = deflate_bound(needs.filtered);
-    needs.pieces_at = padded(needs.n_there * sizeof(FilterImage), PLACE_ALIGN);
+    needs.pieces_at = padded(needs.n_there * listed, PLACE_ALIGN);
     needs.list_bytes = needs.pieces_at + needs.pieces_there * sizeof(DeflatePiece);
     needs.results_at = padded(needs.list_bytes, PLACE_ALIGN);
     needs.copies_at =
@@ -100,10 +122,11 @@ size_t row_encoder_bound(const RowImage *images, size_t n)
     for (const RowImage *image = images; image < images + n; image++) {
         if (image->result != IMGSTAT_OK)
             continue;
-        const PngRows *const rows = &image->rows;
-        const size_t piece_rows = png_piece_rows(rows), pieces = pieces_of(rows);
-        bytes += image->head_bytes + (image->ends ? PNG_CHUNK_FRAME : 0) + DEFLATE_HEAD + 4 +
-                 pieces * (PNG_CHUNK_FRAME + deflate_bound(piece_rows * (rows->row_bytes + 1)));
+        const Pieces pieces = pieces_of(image);
+        const size_t streams = row_is_tiled(image) ? pieces.n : 1;
+        bytes += image->head_bytes + (image->ends ? PNG_CHUNK_FRAME : 0) +
+                 streams * (DEFLATE_HEAD + ADLER_BYTES) +
+                 pieces.n * (PNG_CHUNK_FRAME + deflate_bound(pieces.bytes));
     }
     return bytes;
 }
@@ -243,41 +266,71 @@ ImgstatResult row_encoder_reserve(RowEncoder *e, const RowImage *images, size_t 
 
 /* ---- What is enqueued ---- */
 
-/* Describes an image and its n pieces, whose rows are at `at` and their streams behind. Returns the
- * place behind these. */
-static uint64_t list_image(const RowImage *image, size_t n, uint64_t at, FilterImage *filter,
-                           DeflatePiece *piece)
+static FilterImage filter_of(const RowImage *image, const Pieces *pieces, uint64_t to)
 {
     const PngRows *const rows = &image->rows;
-    const size_t pitch = piece_pitch(rows, image->piece_rows);
-    const size_t room = piece_room(rows, image->piece_rows);
-    *filter = (FilterImage){.pixels = image->image.device.address,
-                            .to = at,
-                            .pitch = image->image.pitch,
-                            .piece_pitch = pitch,
-                            .height = image->image.height,
-                            .row_bytes = (uint32_t)rows->row_bytes,
-                            .piece_rows = (uint32_t)image->piece_rows,
-                            .pixel_bytes = (uint8_t)rows->pixel_bytes,
-                            .swap = rows->depth == 16,
-                            .choice = (uint8_t)rows->choice};
-    for (size_t k = 0; k < n; k++)
-        piece[k] = (DeflatePiece){.from = at + k * pitch,
-                                  .to = at + n * pitch + k * room,
-                                  .n = row_piece_bytes(image, k),
-                                  .last = row_piece_ends(image, k)};
-    return at + n * (pitch + room);
+    return (FilterImage){.pixels = image->image.device.address,
+                         .to = to,
+                         .pitch = image->image.pitch,
+                         .piece_pitch = pieces->pitch,
+                         .height = image->image.height,
+                         .row_bytes = (uint32_t)rows->row_bytes,
+                         .piece_rows = (uint32_t)image->piece_rows,
+                         .pixel_bytes = (uint8_t)rows->pixel_bytes,
+                         .swap = rows->depth == 16,
+                         .choice = (uint8_t)rows->choice};
 }
 
-/* Numbers all pieces, and describes what the device makes. Returns the rows of its highest image.
- */
+/* Describes image number `there` of those that the device makes, and its pieces, whose rows are at
+ * `at` and their streams behind. Returns the place behind these. */
+static uint64_t list_image(RowEncoder *e, RowImage *image, size_t there, uint64_t at)
+{
+    const Pieces pieces = pieces_of(image);
+    DeflatePiece *const piece =
+        (DeflatePiece *)(void *)(e->here + e->now.pieces_at) + image->first_there;
+    if (row_is_tiled(image)) {
+        TiledImage *const tiles = (TiledImage *)(void *)e->here + there;
+        *tiles = image->tiles;
+        tiles->page.pixels = image->image.device.address;
+        tiles->page.pitch = image->image.pitch;
+        tiles->to = at;
+        tiles->tile_pitch = pieces.pitch;
+    } else {
+        ((FilterImage *)(void *)e->here)[there] = filter_of(image, &pieces, at);
+    }
+    for (size_t k = 0; k < pieces.n; k++)
+        piece[k] = (DeflatePiece){.from = at + k * pieces.pitch,
+                                  .to = at + pieces.n * pieces.pitch + k * pieces.out,
+                                  .n = row_piece_bytes(image, k),
+                                  .last = row_piece_ends(image, k)};
+    return at + pieces.n * (pieces.pitch + pieces.out);
+}
+
+/* Returns the number of the piece that is k-th in the file: planes of a row of tiles follow each
+ * other. */
+static size_t piece_number(const RowImage *image, size_t k)
+{
+    const TiledPage *const page = &image->tiles.page;
+    if (!row_is_tiled(image))
+        return k;
+    const size_t beside = k % page->across, plane = k / page->across % page->planes;
+    return (plane * page->down + k / page->across / page->planes) * page->across + beside;
+}
+
+/* Returns the rows that the device makes of an image. */
+static uint32_t rows_there(const RowImage *image)
+{
+    const TiledPage *const page = &image->tiles.page;
+    return row_is_tiled(image) ? page->n_tiles * page->tile_height : image->image.height;
+}
+
+/* Numbers all pieces, and describes what the device makes. Returns the rows of the image that has
+ * most. */
 static uint32_t list_images(RowEncoder *e)
 {
-    FilterImage *filter = (FilterImage *)(void *)e->here;
-    DeflatePiece *const piece = (DeflatePiece *)(void *)(e->here + e->now.pieces_at);
     uint64_t at = e->there.address + e->now.rows_at;
-    size_t n_pieces = 0, n_there = 0;
-    uint32_t highest = 0;
+    size_t n_pieces = 0, n_there = 0, images_there = 0;
+    uint32_t most = 0;
     for (size_t i = 0; i < e->n; i++) {
         RowImage *const image = &e->images[i];
         image->at = NULL;
@@ -285,19 +338,19 @@ static uint32_t list_images(RowEncoder *e)
         image->on_device = image->result == IMGSTAT_OK && is_on_device(e, image);
         if (image->result != IMGSTAT_OK)
             continue;
-        const size_t n = pieces_of(&image->rows);
-        image->piece_rows = png_piece_rows(&image->rows);
+        const size_t n = pieces_of(image).n;
+        image->piece_rows = row_is_tiled(image) ? 0 : png_piece_rows(&image->rows);
         image->first_there = n_there;
         image->adler = 1;
         for (size_t k = 0; k < n; k++)
-            e->pieces[n_pieces++] = (RowPiece){.image = i, .number = k};
+            e->pieces[n_pieces++] = (RowPiece){.image = i, .number = piece_number(image, k)};
         if (!image->on_device)
             continue;
-        at = list_image(image, n, at, filter++, piece + n_there);
+        at = list_image(e, image, images_there++, at);
         n_there += n;
-        highest = image->image.height > highest ? image->image.height : highest;
+        most = rows_there(image) > most ? rows_there(image) : most;
     }
-    return highest;
+    return most;
 }
 
 ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void *stream,
@@ -307,7 +360,7 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
     e->n = n;
     e->now = needs_of(e, images, n);
     const Needs *const now = &e->now;
-    const uint32_t highest = list_images(e);
+    const uint32_t rows = list_images(e);
     if (now->n_there == 0)
         return IMGSTAT_OK;
     const DeflateCoding coding = e->fast ? DEFLATE_RUNS_FAST : DEFLATE_RUNS;
@@ -322,7 +375,8 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
         .list_bytes = now->list_bytes,
         .n_images = now->n_there,
         .n_pieces = now->pieces_there,
-        .rows = highest,
+        .tiled = are_tiled(images, n),
+        .rows = rows,
         .n_blocks = blocks,
         .coding = coding,
         .lists_there = {e->there.address, now->list_bytes},

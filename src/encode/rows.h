@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h: rows of images to IDAT chunks. A device filters and compresses what it can; the processor
- * does the rest, and gives the same bytes. */
+/* rows.h: rows of images to IDAT chunks, or to strips and tiles of TIFF. A device filters and
+ * compresses what it can; the processor does the rest, and gives the same bytes. */
 #ifndef IMGSTAT_ENCODE_ROWS_H
 #define IMGSTAT_ENCODE_ROWS_H
 
 #include "base/thread_pool.h"
+#include "codec/device_pieces.h"
 #include "device/device.h"
 #include "png/encoder.h"
 
 /* An image. */
 typedef struct RowImage {
-    PngRows rows;
+    PngRows rows;     /* of a PNG; or */
+    TiledImage tiles; /* of a TIFF, without places: page.n_tiles is not 0 */
+    /* Of a TIFF: receive bytes and places of the tiles behind `at`, by number. */
+    uint64_t *tile_bytes, *tile_at;
     ImagePro image; /* in host memory, or in the device's own */
-    /* What is written around its chunks: */
+    /* What is written around the chunks of a PNG: */
     uint8_t head[PNG_HEAD_MOST];
     size_t head_bytes;
     bool ends; /* IEND */
@@ -50,7 +54,8 @@ ImgstatResult row_encoder_reserve(RowEncoder *encoder, const RowImage *images, s
 /* Returns whether there is memory for n images, but for what they become. */
 bool row_encoder_fits(const RowEncoder *encoder, const RowImage *images, size_t n);
 
-/* Enqueues n images, which fit. They stay, and so do their pixels, until row_encoder_finish. */
+/* Enqueues n images, which fit, all of PNG or all of TIFF. They stay, and so do their pixels, until
+ * row_encoder_finish. */
 ImgstatResult row_encoder_async(RowEncoder *encoder, RowImage *images, size_t n, void *stream,
                                 ImgstatError *err);
 

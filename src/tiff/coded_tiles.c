@@ -64,9 +64,7 @@ static bool describe_page(const TiffDecoder *td, TiledPage *out)
                        .per_tile = layout->per_tile,
                        .bits = (uint8_t)layout->bits,
                        .sample_bytes = (uint8_t)imgstat_sample_bytes(page->sample),
-                       .prediction = layout->predictor == PREDICTOR_HORIZONTAL ? TILE_DIFFERENCES
-                                     : layout->predictor == PREDICTOR_FLOATINGPOINT ? TILE_FLOATS
-                                                                                    : TILE_SAMPLES,
+                       .prediction = tiff_prediction(layout->predictor),
                        .swapped = layout->swapped,
                        .is_signed = sample_is_signed(page->sample)};
     return n <= UINT32_MAX && layout->tile_bytes <= DEFLATED_ROWS_MOST &&

@@ -5,9 +5,11 @@
 
 #include "base/byteswap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     LEADER_BYTES = 4,  /* the size of a tile, little-endian in every file */
@@ -297,5 +299,25 @@ ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, Ato
         res = put_all_tiles(&w, pages, order, n, with_masks, err);
     free(w.block);
     free(order);
+    return res;
+}
+
+ImgstatResult tiff_spool_copy(const AtomicFile *spool, AtomicFile *to, ImgstatError *err)
+{
+    uint8_t *const block = malloc(BLOCK_BYTES);
+    ImgstatResult res = block ? IMGSTAT_OK : error_memory(err, BLOCK_BYTES, "a copy buffer");
+    for (uint64_t at = 0; res == IMGSTAT_OK;) {
+        const ssize_t n = pread(spool->fd, block, BLOCK_BYTES, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            res = error_file(err, IMGSTAT_ERR_IO, to->name,
+                             "cannot read back the temporary file: %s", strerror(errno));
+        if (n <= 0)
+            break;
+        res = atomic_file_write(to, at, block, (size_t)n, err);
+        at += (uint64_t)n;
+    }
+    free(block);
     return res;
 }

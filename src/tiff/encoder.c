@@ -5,12 +5,9 @@
 #include "base/byteswap.h"
 #include "base/sample.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     BLOCK_BYTES = 1 << 20, /* uncompressed strips are written in blocks of about this size */
@@ -318,22 +315,6 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 
-/* The GDAL_NODATA field, which is one of the input that is not copied then. */
-static ImgstatResult set_nodata(TiffEncoder *te, ImgstatValue value, ImgstatError *err)
-{
-    enum { TAG_GDAL_NODATA = 42113 };
-    char text[40];
-    if (!sample_is_float(value.sample))
-        snprintf(text, sizeof text, sample_is_signed(value.sample) ? "%" PRId64 : "%" PRIu64,
-                 value.as.i);
-    else if (isnan(value.as.f))
-        snprintf(text, sizeof text, "nan");
-    else
-        snprintf(text, sizeof text, "%.17g", value.as.f);
-    return tiff_tags_set(&te->file, te->tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text,
-                         err);
-}
-
 /* Writes the directory in front of the planes that it stands for: ImageJ finds it there in files of
  * any size. */
 static ImgstatResult begin_stack(TiffEncoder *te, uint32_t planes, ImgstatError *err)
@@ -386,8 +367,6 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
-    if (page->has_nodata)
-        IMGSTAT_TRY(set_nodata(te, page->nodata, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
@@ -402,33 +381,58 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* ---- Tiles that somebody else compresses ---- */
+
+/* Returns how many of the next `rows` rows: all that are left, or whole rows of tiles. Tiles of one
+ * plane lie in the file between those of others, so that pages of planes are written at once. */
+static uint32_t rows_at_once(const TiffEncoder *te, uint32_t rows)
+{
+    enum { BYTES = 64 << 20 }; /* or one row of tiles */
+    const TiffShape *const shape = &te->shape;
+    const uint32_t left = te->base.page.height - te->base.next_row;
+    if (te->held > 0 || te->base.next_row % shape->tile_height > 0 || rows > left)
+        return 0;
+    if (shape->planes > 1)
+        return rows == te->base.page.height ? rows : 0;
+    const uint64_t fit = BYTES / ((uint64_t)shape->tile_height * shape->row_bytes * shape->across);
+    const uint64_t most = (fit > 0 ? fit : 1) * shape->tile_height;
+    return rows > most ? (uint32_t)most : rows == left ? rows : rows - rows % shape->tile_height;
+}
+
+bool tiff_encoder_tiles(Encoder *encoder, uint32_t rows, TiledImage *out, uint64_t **bytes,
+                        uint64_t **at)
+{
+    const TiffEncoder *const te = (const TiffEncoder *)encoder;
+    const bool searches = encoder->how.level >= 0 && !encoder->how.fast;
+    if (encoder->format != &tiff_format || encoder->pages == 0 || searches)
+        return false;
+    EncodePage part = encoder->page;
+    part.height = rows_at_once(te, rows);
+    if (part.height == 0 || !tiff_shape_tiles(&te->shape, &part, out))
+        return false;
+    const size_t first = (size_t)encoder->next_row / te->shape.tile_height * te->shape.across;
+    *bytes = te->sizes + first;
+    *at = te->offsets + first;
+    return true;
+}
+
+ImgstatResult tiff_encoder_write(Encoder *encoder, const TiledImage *image, uint64_t *at,
+                                 const uint8_t *tiles, size_t bytes, ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)encoder;
+    IMGSTAT_TRY(atomic_file_write(te->file.output, te->file.at, tiles, bytes, err));
+    for (size_t i = 0; i < image->page.n_tiles; i++)
+        at[i] += te->file.at;
+    te->file.at += bytes;
+    encoder->next_row += image->page.height;
+    return encoder->next_row == encoder->page.height ? end_page(te, err) : IMGSTAT_OK;
+}
+
 /* ---- The format ---- */
 
 static void init(Encoder *base)
 {
     ((TiffEncoder *)base)->file.output = base->output;
-}
-
-/* Copies a complete file from the spool to the output. */
-static ImgstatResult copy_spool(TiffEncoder *te, ImgstatError *err)
-{
-    enum { COPY_BYTES = 1 << 20 };
-    uint8_t *const block = malloc(COPY_BYTES);
-    ImgstatResult res = block ? IMGSTAT_OK : error_memory(err, COPY_BYTES, "a copy buffer");
-    for (uint64_t at = 0; res == IMGSTAT_OK;) {
-        const ssize_t n = pread(te->spool->fd, block, COPY_BYTES, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            res = error_file(err, IMGSTAT_ERR_IO, te->base.output->name,
-                             "cannot read back the temporary file: %s", strerror(errno));
-        if (n <= 0)
-            break;
-        res = atomic_file_write(te->base.output, at, block, (size_t)n, err);
-        at += (uint64_t)n;
-    }
-    free(block);
-    return res;
 }
 
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
@@ -446,7 +450,7 @@ static ImgstatResult finish(Encoder *base, ImgstatError *err)
     warnings_report(base->warnings, "the order of a cloud optimized GeoTIFF is lost: not all of "
                                     "its pages are tiles in the chain of directories");
     IMGSTAT_TRY(tiff_tags_finish(&te->file, err));
-    return copy_spool(te, err);
+    return tiff_spool_copy(te->spool, base->output, err);
 }
 
 static void release(Encoder *base)

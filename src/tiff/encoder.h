@@ -3,13 +3,15 @@
 #ifndef IMGSTAT_TIFF_ENCODER_H
 #define IMGSTAT_TIFF_ENCODER_H
 
+#include "codec/device_pieces.h"
 #include "codec/encoder.h"
 #include "tiff/decoder.h"
 #include "tiff/tag_source.h"
 
 enum {
-    TIFF_HEADER_BYTES = 16,     /* of a BigTIFF; a classic header leaves the second half unused */
-    TIFF_SHARED_BYTES = 1 << 20 /* a thread: small strips are gathered until all have work */
+    TIFF_HEADER_BYTES = 16,      /* of a BigTIFF; a classic header leaves the second half unused */
+    TIFF_SHARED_BYTES = 1 << 20, /* a thread: small strips are gathered until all have work */
+    TIFF_DEFLATE_BYTES = 1 << 30 /* what is deflated here: sizes of 32 bits hold all it takes */
 };
 
 /* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
@@ -60,6 +62,19 @@ typedef struct TiffShape {
     bool swap;        /* the file's byte order is not the host's */
 } TiffShape;
 
+/* ---- tiff/encoder.c ---- */
+
+/* Describes the tiles of the next rows of the page that was begun, of at most `rows`, for somebody
+ * else who compresses them; *bytes and *at are to receive bytes and places of each, by number.
+ * Returns false if the output is no TIFF of deflated whole samples, is made with a search for
+ * matches of a level, or if no tile begins there. */
+bool tiff_encoder_tiles(Encoder *encoder, uint32_t rows, TiledImage *out, uint64_t **bytes,
+                        uint64_t **at);
+
+/* Writes these tiles, in the order of the file; at: their places from the beginning of `tiles`. */
+ImgstatResult tiff_encoder_write(Encoder *encoder, const TiledImage *image, uint64_t *at,
+                                 const uint8_t *tiles, size_t bytes, ImgstatError *err);
+
 /* ---- tiff/cog.c ---- */
 
 /* A page of a cloud optimized GeoTIFF. */
@@ -77,6 +92,9 @@ bool tiff_is_cog(const Source *source);
 /* Writes a file from pages whose payloads and tiles `from` holds. */
 ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, AtomicFile *to,
                              ImgstatError *err);
+
+/* Copies a complete file from the spool of a cloud optimized one to the output. */
+ImgstatResult tiff_spool_copy(const AtomicFile *spool, AtomicFile *to, ImgstatError *err);
 
 /* ---- tiff/tag_writer.c ---- */
 
@@ -134,7 +152,12 @@ ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t
 ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
                                 bool big_endian, TiffShape *shape, ImgstatError *err);
 
-/* Adds the fields that describe the layout. */
+/* Describes tiles of a page, or of whole rows of tiles of it, that are deflated here, without
+ * places. Returns false for others, for samples of
+ * other than 8, 16, 32 or 64 bits, and for more than TIFF_DEFLATE_BYTES. */
+bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out);
+
+/* Adds the fields that describe the layout, and a nodata value. */
 ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
                               const EncodePage *page, TiffTags *tags, ImgstatError *err);
 

@@ -4,7 +4,10 @@
 #include "base/compiler.h"
 #include "base/sample.h"
 #include "tiff/encoder.h"
+#include "tiff/predictor.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,6 +319,35 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     return choose_tiles(encoder, td, page, shape, err);
 }
 
+bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out)
+{
+    const size_t sample = imgstat_sample_bytes(page->sample);
+    const uint32_t down = (page->height - 1) / shape->tile_height + 1;
+    const uint32_t n = shape->across * down * shape->planes;
+    if (!tiff_is_deflate(shape->compression) || shape->bits != 8 * sample || shape->scale > 1 ||
+        !tiff_predictor_writable(shape) ||
+        (uint64_t)n * shape->tile_height > TIFF_DEFLATE_BYTES / shape->row_bytes)
+        return false;
+    *out = (TiledImage){.padded = shape->tiled,
+                        .page = {.width = page->width,
+                                 .height = page->height,
+                                 .tile_width = shape->tile_width,
+                                 .tile_height = shape->tile_height,
+                                 .across = shape->across,
+                                 .down = down,
+                                 .row_bytes = (uint32_t)shape->row_bytes,
+                                 .n_tiles = n,
+                                 .channels = page->channels,
+                                 .planes = shape->planes,
+                                 .per_tile = shape->per_tile,
+                                 .coding = TILE_DEFLATED,
+                                 .prediction = tiff_prediction(shape->predictor),
+                                 .bits = (uint8_t)shape->bits,
+                                 .sample_bytes = (uint8_t)sample,
+                                 .swapped = shape->swap}};
+    return true;
+}
+
 /* ---- Fields ---- */
 
 static ImgstatResult set_repeated(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t value,
@@ -361,6 +393,22 @@ static ImgstatResult set_extra_samples(TiffFile *file, const TiffShape *shape, c
     return res;
 }
 
+/* The GDAL_NODATA field, which is one of the input that is not copied then. */
+static ImgstatResult set_nodata(TiffFile *file, TiffTags *tags, ImgstatValue value,
+                                ImgstatError *err)
+{
+    enum { TAG_GDAL_NODATA = 42113 };
+    char text[40];
+    if (!sample_is_float(value.sample))
+        snprintf(text, sizeof text, sample_is_signed(value.sample) ? "%" PRId64 : "%" PRIu64,
+                 value.as.i);
+    else if (isnan(value.as.f))
+        snprintf(text, sizeof text, "nan");
+    else
+        snprintf(text, sizeof text, "%.17g", value.as.f);
+    return tiff_tags_set(file, tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text, err);
+}
+
 ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
                               const EncodePage *page, TiffTags *tags, ImgstatError *err)
 {
@@ -392,5 +440,7 @@ ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Deco
     if (shape->photometric == PHOTOMETRIC_PALETTE && page->colormap)
         IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_COLORMAP, TIFF_SHORT,
                                   (uint64_t)3 << shape->bits, page->colormap, err));
+    if (page->has_nodata)
+        IMGSTAT_TRY(set_nodata(file, tags, page->nodata, err));
     return set_extra_samples(file, shape, like, page, tags, err);
 }

@@ -4,8 +4,16 @@
 #ifndef IMGSTAT_TIFF_PREDICTOR_H
 #define IMGSTAT_TIFF_PREDICTOR_H
 
+#include "codec/tiled_page.h"
 #include "tiff/encoder.h"
 #include "tiff/layout.h"
+
+static inline TilePrediction tiff_prediction(uint16_t predictor)
+{
+    return predictor == PREDICTOR_HORIZONTAL      ? TILE_DIFFERENCES
+           : predictor == PREDICTOR_FLOATINGPOINT ? TILE_FLOATS
+                                                  : TILE_SAMPLES;
+}
 
 /* Returns whether decompressed bytes of a page can be made the samples that libtiff makes of them.
  */

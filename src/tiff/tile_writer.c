@@ -12,10 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    HEADER_BYTES = 8,       /* of a classic TIFF; the strip comes right behind it */
-    DEFLATE_BYTES = 1 << 30 /* a tile that is deflated here: sizes of 32 bits hold all it takes */
-};
+enum { HEADER_BYTES = 8 /* of a classic TIFF; the strip comes right behind it */ };
 
 /* libtiff's file in memory. */
 typedef struct Memory {
@@ -329,7 +326,8 @@ bool tiff_tile_encode(TiffPacker *packer, const TiffShape *shape, const EncodePa
         *out = (TiffTileBytes){.bytes = bytes, .n = n, .room = room};
         return true;
     }
-    if (tiff_is_deflate(shape->compression) && tiff_predictor_writable(shape) && n <= DEFLATE_BYTES)
+    if (tiff_is_deflate(shape->compression) && tiff_predictor_writable(shape) &&
+        n <= TIFF_DEFLATE_BYTES)
         return deflate_tile(packer, shape, height, n, out);
     if (compress_by_libtiff(packer, shape, height, n, out))
         return true;

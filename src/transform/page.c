@@ -82,6 +82,30 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
+/* Maps rows that lie in the device's memory, and has them compressed there. */
+static ImgstatResult write_there(const Writing *w, const ImagePro *rows, ImgstatError *err)
+{
+    enum { ROW_ALIGN = 16 };
+    TransformWorker *const worker = w->worker;
+    Device *const device = worker->device;
+    size_t row, bytes;
+    ImagePro to;
+    if (!size_product(rows->width, rows->channels * imgstat_sample_bytes(w->sample), &row) ||
+        !size_product(row + ROW_ALIGN, rows->height, &bytes))
+        return error_set(err, IMGSTAT_ERR_LIMIT, "rows are too large");
+    if (worker->mapped_there.bytes < bytes) {
+        device->ops->release(device, &worker->mapped_there);
+        IMGSTAT_TRY(device->ops->alloc(device, bytes, &worker->mapped_there, err));
+    }
+    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_CUDA, device->index,
+                                   (void *)(uintptr_t)worker->mapped_there.address,
+                                   padded(row, ROW_ALIGN), rows->width, rows->height,
+                                   rows->channels, w->sample, w->bits, NULL, NULL, &to, err));
+    to.first_row = rows->first_row;
+    IMGSTAT_TRY(map_band(w->mapper, worker, rows, &to, err));
+    return encode_page(device, &worker->rows, w->encoder, &to, err);
+}
+
 /* Adds what the transfer limits of pixels that are indices of colours. */
 static void count_indices(const Writing *w, const ImagePro *band)
 {
@@ -123,11 +147,14 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
     size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
     rows = rows > unit ? rows - rows % unit : rows;
+    const bool is_there = band->memory == IMGSTAT_CUDA && w->mapper && !w->levels;
     for (uint32_t y = 0; y < band->height;) {
-        const uint32_t n = band->height - y < rows ? band->height - y : (uint32_t)rows;
+        const uint32_t left = band->height - y;
+        const uint32_t there = is_there ? encode_page_rows(w->encoder, left) : 0;
+        const uint32_t n = there > 0 ? there : left < rows ? left : (uint32_t)rows;
         const ImagePro piece = image_band(band, y, n);
         IMGSTAT_TRY(cancel_check(&w->worker->device->cancel, err));
-        IMGSTAT_TRY(write_piece(w, &piece, err));
+        IMGSTAT_TRY(there > 0 ? write_there(w, &piece, err) : write_piece(w, &piece, err));
         y += n;
     }
     return IMGSTAT_OK;
@@ -211,29 +238,6 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const 
     return page_reader_each(&reader, write_band, &writing, err);
 }
 
-/* Maps a page that lies in the device's memory, and has it compressed there. */
-static ImgstatResult write_there(const Writing *w, const ImagePro *page, ImgstatError *err)
-{
-    enum { ROW_ALIGN = 16 };
-    TransformWorker *const worker = w->worker;
-    Device *const device = worker->device;
-    size_t row, bytes;
-    ImagePro to;
-    if (!size_product(page->width, page->channels * imgstat_sample_bytes(w->sample), &row) ||
-        !size_product(row + ROW_ALIGN, page->height, &bytes))
-        return error_set(err, IMGSTAT_ERR_LIMIT, "rows are too large");
-    if (worker->mapped_there.bytes < bytes) {
-        device->ops->release(device, &worker->mapped_there);
-        IMGSTAT_TRY(device->ops->alloc(device, bytes, &worker->mapped_there, err));
-    }
-    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_CUDA, device->index,
-                                   (void *)(uintptr_t)worker->mapped_there.address,
-                                   padded(row, ROW_ALIGN), page->width, page->height,
-                                   page->channels, w->sample, w->bits, NULL, NULL, &to, err));
-    IMGSTAT_TRY(map_band(w->mapper, worker, page, &to, err));
-    return encode_page(device, &worker->rows, w->encoder, &to, err);
-}
-
 static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                                 const TransferShape *shape, TransformWorker *worker,
                                 PageReader *reader, const PageOutput *output, ImgstatError *err)
@@ -277,8 +281,6 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                        .levels = output->levels,
                        .sample = sample,
                        .bits = bits};
-    if (reader->page.memory == IMGSTAT_CUDA && encode_page_possible(output->encoder))
-        return write_there(&writing, &reader->page, err);
     return page_reader_each(reader, write_band, &writing, err);
 }
 

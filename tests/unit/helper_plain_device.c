@@ -5,6 +5,7 @@
 #include "codec/deflate.h"
 #include "codec/device_pieces.h"
 #include "codec/match_gain.h"
+#include "codec/tile_lanes.h"
 #include "png/filter.h"
 
 #include <criterion/criterion.h>
@@ -29,11 +30,22 @@ static void filter_image(const FilterImage *image)
     free(above);
 }
 
+static void predict_image(const TiledImage *image)
+{
+    const TiledPage *const page = &image->page;
+    for (uint32_t t = 0; t < page->n_tiles; t++) {
+        const TilePlace place = tile_place(page, t);
+        uint8_t *const to = (uint8_t *)(uintptr_t)image->to + t * image->tile_pitch;
+        for (uint32_t y = 0; y < page->tile_height; y++)
+            tile_predict_row(page, &place, y, (const uint8_t *)(uintptr_t)page->pixels,
+                             to + (size_t)y * page->row_bytes);
+    }
+}
+
 static ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
                                   ImgstatError *err)
 {
     DeflateCoder *const coder = deflate_coder_create();
-    const FilterImage *const images = call->lists;
     const DeflatePiece *const pieces =
         (const DeflatePiece *)(const void *)((const uint8_t *)call->lists + call->pieces_at);
     DeflatedPiece *const results = call->results;
@@ -41,7 +53,10 @@ static ImgstatResult plain_encode(Device *device, void *stream, const DeviceEnco
     static MatchGain gain;
     (void)device, (void)stream, (void)err;
     for (size_t i = 0; i < call->n_images; i++)
-        filter_image(&images[i]);
+        if (call->tiled)
+            predict_image((const TiledImage *)call->lists + i);
+        else
+            filter_image((const FilterImage *)call->lists + i);
     uint32_t block = 0;
     for (size_t i = 0; i < call->n_pieces; i++) {
         const uint8_t *const from = (const uint8_t *)(uintptr_t)pieces[i].from;

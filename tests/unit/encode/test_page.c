@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_page.c: pages that a device filters and compresses, written among the chunks of their
- * inputs: the files of encoder_write_rows. */
+/* test_page.c: pages that a device filters or predicts, and compresses, written among the chunks or
+ * tags of their inputs: the files of encoder_write_rows. */
 #include "encode/page.h"
 
 #include "helper_encode.h"
 #include "helper_plain_device.h"
+#include "tiff_pages.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -41,11 +42,12 @@ static void write_page(Device *device, PageRows **rows, const EncodeOptions *how
                  IMGSTAT_OK);
     cr_assert_eq(atomic_file_open(encode_path, true, 0666, &output, &err), IMGSTAT_OK);
     cr_assert_eq(encoder_create(&png_format, output, how, NULL, &encoder, &err), IMGSTAT_OK);
-    cr_assert_not(encode_page_possible(encoder));
+    cr_assert_eq(encode_page_rows(encoder, page->height), 0);
     cr_assert_eq(encoder_begin_page(encoder, like ? like->decoder : NULL, page, &err), IMGSTAT_OK);
-    cr_assert(encode_page_possible(encoder));
+    cr_assert_eq(encode_page_rows(encoder, page->height - 1), 0);
+    cr_assert_eq(encode_page_rows(encoder, page->height), page->height);
     cr_assert_eq(encode_page(device, rows, encoder, &image, &err), IMGSTAT_OK, "%s", err.message);
-    cr_assert_not(encode_page_possible(encoder));
+    cr_assert_eq(encode_page_rows(encoder, page->height), 0);
     cr_assert_eq(encoder_finish(encoder, &err), IMGSTAT_OK, "%s", err.message);
     encoder_destroy(encoder);
     cr_assert_eq(atomic_file_commit(output, &err), IMGSTAT_OK);
@@ -137,9 +139,43 @@ Test(encode_page, chunks_of_the_input)
     imgstat_device_close(device);
 }
 
+/* Strips and tiles like those of generated files. */
+static void check_tiffs(DeviceOps ops, ThreadPool *pool, unsigned n)
+{
+    TiffPages t = {.how = {.level = -1, .pool = pool}, .state = n};
+    cr_assert_eq(imgstat_device_open("cpu", 0, &t.device, NULL), IMGSTAT_OK);
+    t.device->ops = &ops;
+    for (unsigned i = 0; i < n; i++) {
+        TiffSpec spec = tiff_spec(&t.state);
+        t.how.fast = i % 2;
+        spec.compression = i % 8 ? TIFF_DEFLATE : spec.compression;
+        tiff_pages_check(&t, &spec);
+    }
+    page_rows_destroy(t.rows);
+    t.device->ops = &cpu_device_ops;
+    imgstat_device_close(t.device);
+    cr_assert_eq(t.failures, 0);
+    cr_assert_gt(t.there, t.pages / 2);
+    cr_assert_lt(t.there, t.pages);
+}
+
+Test(encode_page, strips_and_tiles)
+{
+    ThreadPool *pool = NULL;
+    DeviceOps nothing = plain_device_ops();
+    nothing.encode_async = cpu_device_ops.encode_async;
+    cr_assert_eq(thread_pool_create(2, &pool, NULL), IMGSTAT_OK);
+    check_tiffs(plain_device_ops(), pool, all_run() ? 4000 : 400);
+    check_tiffs(plain_device_ops(), NULL, 101);
+    check_tiffs(nothing, pool, 100);
+    check_tiffs(cpu_device_ops, NULL, 102);
+    thread_pool_destroy(pool);
+}
+
 Test(encode_page, what_is_not_possible)
 {
-    static const EncodeOptions hows[] = {{.level = 6}, {.level = 0}, {.level = -1}};
+    static const EncodeOptions hows[] = {
+        {.level = 6}, {.level = 0}, {.level = -1, .compression = "lzw"}};
     const EncodePage page = page_of(30, 20, 3, 8);
     for (size_t i = 0; i < 3; i++) {
         ImgstatError err;
@@ -149,7 +185,7 @@ Test(encode_page, what_is_not_possible)
         cr_assert_eq(atomic_file_open(encode_path, true, 0666, &output, &err), IMGSTAT_OK);
         cr_assert_eq(encoder_create(format, output, &hows[i], NULL, &encoder, &err), IMGSTAT_OK);
         cr_assert_eq(encoder_begin_page(encoder, NULL, &page, &err), IMGSTAT_OK);
-        cr_assert_not(encode_page_possible(encoder));
+        cr_assert_eq(encode_page_rows(encoder, page.height), 0);
         encoder_destroy(encoder);
         atomic_file_discard(output);
     }

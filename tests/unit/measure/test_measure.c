@@ -71,13 +71,15 @@ Test(measure, region)
     cr_expect(stats.max.as.u == 154 && stats.max_at == 3 * 8 + 4);
     static const ImgstatRegion wrong[] = {{7, 0, 2, 1}, {0, 7, 1, 2}, {0, 0, 9, 1},
                                           {0, 0, 1, 0}, {0, 0, 0, 1}, {8, 0, 1, 1}};
+    ImgstatDevice *const device = measure_device(1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ImgstatRecord *record;
         how.region = wrong[i];
-        cr_expect_eq(imgstat_measure_image(measure_device(1), &image, &how, &record, NULL),
-                     IMGSTAT_ERR_ARG, "%zu", i);
+        cr_expect_eq(imgstat_measure_image(device, &image, &how, &record, NULL), IMGSTAT_ERR_ARG,
+                     "%zu", i);
         cr_expect_null(record);
     }
+    imgstat_device_close(device);
 }
 
 /* ---- Edges of histograms ------------------------------------------------------------------ */

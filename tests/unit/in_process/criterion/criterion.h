@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* criterion.h: as much of Criterion as the unit tests use, for ThreadSanitizer, which reserves the
- * addresses that Criterion's processes share. Each test is a child process, one after the other;
- * arguments name tests to run, "suite/test". Program options of Criterion are ignored. */
+/* criterion.h: as much of Criterion as the unit tests use, for sanitizers. Criterion starts the
+ * program anew for each test, passes it whatever leaks, and its processes share memory at addresses
+ * which ThreadSanitizer reserves. Here each test is a child process, one after the other; arguments
+ * name tests to run, "suite/test". Program options of Criterion are ignored. */
 #ifndef IMGSTAT_TESTS_CRITERION_H
 #define IMGSTAT_TESTS_CRITERION_H
 
