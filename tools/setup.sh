@@ -27,6 +27,7 @@ test_needs="
 pc:criterion      libcriterion-dev
 python3           python3
 ?c++              g++
+?ccache           ccache
 ?gdalinfo         gdal-bin
 ?sys:osgeo_utils  python3-gdal
 ?sys:numpy        python3-numpy

@@ -54,13 +54,17 @@ else
     echo "Left out: the Python package (it needs Python 3.11 and python3-dev)"
 fi
 
+# The wheel is compiled from what the optimized build was: ccache, if there is one, gives it that.
+ccache=$(command -v ccache || true)
+export CCACHE_DIR="$PWD/build/ccache" CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+
 full=${IMGSTAT_TEST_FULL:-OFF}
 # run_preset NAME CUDA LABEL: configures, builds, tests what has not the label; keeps the closing lines of ctest for the end.
 run_preset() {
     echo "== $1: build"
     # shellcheck disable=SC2086 # two words
     cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_TEST_FULL="$full" -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" \
-        -DIMGSTAT_CUDA="$2" $python &&
+        -DIMGSTAT_CUDA="$2" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" $python &&
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"
     tested=0
@@ -76,7 +80,11 @@ run_preset() {
 
 for preset in release asan; do
     set -- OFF none
-    [ "$preset" = asan ] || set -- "${IMGSTAT_CUDA:-AUTO}" sanitized
+    launcher=''
+    if [ "$preset" = release ]; then
+        set -- "${IMGSTAT_CUDA:-AUTO}" sanitized
+        launcher=$ccache
+    fi
     [ "$full" = OFF ] || set -- "$1" none
     if ! run_preset "$preset" "$@"; then
         status=1
@@ -96,7 +104,7 @@ fi
 if [ "$python" = '-DIMGSTAT_PYTHON=OFF' ] || ! /usr/bin/python3 -m venv build/venv 2>/dev/null ||
     ! build/venv/bin/pip download --quiet --no-deps --dest build/venv abi3audit >/dev/null 2>&1; then
     echo '== wheel: skipped (it needs Python 3.11, python3-venv and PyPI)' >>"$closing"
-elif IMGSTAT_CUDA=OFF IMGSTAT_QUICK=1 PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
+elif CC=${CC:-cc} CMAKE_C_COMPILER_LAUNCHER=$ccache IMGSTAT_CUDA=OFF PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
     echo '== wheel: built, installed and tested' >>"$closing"
 else
     status=1

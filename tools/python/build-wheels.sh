@@ -6,8 +6,7 @@
 # numpy, and tested there. Needs the packages of tools/setup.sh, nvcc, and PyPI.
 # usage: build-wheels.sh [FOLDER]      (default: build/wheels)
 # environment: PYTHON (default: python3; 3.11 or newer)  PYTHON_T (default: python3.14t, if there is one)
-#   IMGSTAT_CUDA=ON|OFF (default ON)  CUDAARCHS (GPU architectures to compile for)  IMGSTAT_QUICK=1 (compiled in a short
-#   time, to test; not to publish)
+#   IMGSTAT_CUDA=ON|OFF (default ON)  CUDAARCHS (GPU architectures to compile for)
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p "${1:-build/wheels}"
@@ -60,13 +59,12 @@ make_wheel() {
         tools_into "$builder" "$1"
     }
     # Nothing depends on what else is installed. libarchive would bring libxml2 and ICU, which are larger than all else.
-    "$builder/bin/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/plain" "$sdist" \
+    # ccache, where it is used, finds what another folder compiled, too.
+    TMPDIR=$work CCACHE_BASEDIR=$work "$builder/bin/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/plain" "$sdist" \
         --config-settings=cmake.define.IMGSTAT_CUDA="${IMGSTAT_CUDA:-ON}" \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBARCHIVE=OFF \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBDEFLATE=ON \
         --config-settings=cmake.define.IMGSTAT_WITH_ISAL=ON \
-        ${IMGSTAT_QUICK:+--config-settings=cmake.build-type=RelWithDebInfo} \
-        ${IMGSTAT_QUICK:+--config-settings=cmake.define.CMAKE_C_FLAGS_RELWITHDEBINFO=-O1} \
         --config-settings=install.strip=true >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "the sdist does not build"; }
     rm -rf "$work/build"
     PATH=$work/tools/bin:$PATH "$work/tools/bin/auditwheel" repair --wheel-dir "$work/whole" "$work"/plain/*.whl \
