@@ -116,6 +116,8 @@ typedef struct CudaDevice {
     LentBuffer lent[LENT_SLOTS];
     CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
     unsigned n_kernels;
+    bool knows_large_clusters, has_large_clusters; /* of 16 blocks (equalize/words_many.cu) */
+
     void *queue;        /* QueueMemory of common/work_queue.cuh, zero between launches */
     CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */

@@ -64,8 +64,8 @@ static __global__ void __launch_bounds__(MANY_THREADS, 1)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-bool transform_is_many(const CudaDevice *device, const Finish *f, const ApplyPixels *p,
-                       const DeviceSeries *series)
+static bool is_many(const CudaDevice *device, const Finish *f, const ApplyPixels *p,
+                    const DeviceSeries *series)
 {
     const uint64_t least = (unsigned)device->properties.multiProcessorCount / 4u;
     return series->n > least && series->n <= INT32_MAX &&
@@ -84,12 +84,15 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
                              series->to_step / 16);
 }
 
-ImgstatResult launch_transform_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
-                                    const ApplyPixels *p, const DeviceSeries *series,
-                                    ImgstatError *err)
+ImgstatResult launch_bytes_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
+                                const Finish *f, const ApplyPixels *p, const DeviceSeries *series,
+                                bool *fits, ImgstatError *err)
 {
     const uint64_t samples = p->width * p->channels;
     Small s = {};
+    *fits = is_many(device, f, p, series);
+    if (!*fits)
+        return IMGSTAT_OK;
     s.from = (const uint4 *)p->from;
     s.to = (uint4 *)p->to;
     s.vectors = (uint32_t)(samples / 16);

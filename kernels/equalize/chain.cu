@@ -314,13 +314,12 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
-    if (!t->transfer.luma && !t->holes.fills &&
-        transform_is_many(t->device, &t->finish, &pixels, series))
-        return launch_transform_many(t->device, order, &t->small_map, &pixels, series, err);
     bool done = false;
-    if (t->words > 0 && !t->transfer.luma && !t->holes.fills)
-        IMGSTAT_TRY(launch_words_many(t->device, order, &t->small_map, &t->finish, &pixels, series,
-                                      &done, err));
+    if (!t->transfer.luma && !t->holes.fills) {
+        const auto launch_many = t->words > 0 ? launch_words_many : launch_bytes_many;
+        IMGSTAT_TRY(
+            launch_many(t->device, order, &t->small_map, &t->finish, &pixels, series, &done, err));
+    }
     if (done)
         return IMGSTAT_OK;
     for (size_t i = 0; i < series->n; i++) {

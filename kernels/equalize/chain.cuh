@@ -72,12 +72,10 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
                                      ImgstatError *err);
 
 /* The same of a series, a block an image (equalize/bytes_many.cu): of many images that are not too
- * large for that. pixels: of the first. */
-bool transform_is_many(const CudaDevice *device, const Finish *finish, const ApplyPixels *pixels,
-                       const DeviceSeries *series);
-ImgstatResult launch_transform_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
-                                    const ApplyPixels *pixels, const DeviceSeries *series,
-                                    ImgstatError *err);
+ * large for that. pixels: of the first. *fits: whether it could be done, and was. */
+ImgstatResult launch_bytes_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
+                                const Finish *finish, const ApplyPixels *pixels,
+                                const DeviceSeries *series, bool *fits, ImgstatError *err);
 
 /* 16-bit samples of one map that follow each other from a 16-byte boundary on are counted in tables
  * of WORD_TABLE bytes, if they are not too many (equalize/words.cu). */
@@ -90,7 +88,7 @@ ImgstatResult launch_count_words(CudaDevice *device, cudaStream_t stream, const 
 
 /* The same of a series, a cluster of blocks an image (equalize/words_many.cu), where the device has
  * clusters: samples of one map that follow each other from a 16-byte boundary on. pixels: of the
- * first. *fits: whether it could be done, and was. */
+ * first. *fits as above. */
 ImgstatResult launch_words_many(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
                                 const Finish *finish, const ApplyPixels *pixels,
                                 const DeviceSeries *series, bool *fits, ImgstatError *err);

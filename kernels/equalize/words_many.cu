@@ -6,7 +6,7 @@
 #include "equalize/ramp.cuh"
 #include "equalize/words_table.cuh"
 
-enum { EACH = WORDS_EACH, ITEM_MOST = EACH * COUNT_THREADS };
+enum { EACH = WORDS_EACH, BLOCK_MOST = EACH * COUNT_THREADS };
 
 /* An image of the series, in vectors of 8 samples; tail: samples behind them. */
 struct WordSeries {
@@ -294,7 +294,7 @@ DEVICE void map_item(const WordSeries &s, const Item &p, const uint4 *v, const u
  *   Launch    <<<RANKS * images, COUNT_THREADS, WORD_TABLE>>>; it may begin before the launch
  *             before has ended.
  *   Requires  each image is one long row on a 16-byte boundary, all of the same length, a block
- *             at most ITEM_MOST vectors of it, and fewer if there is a tail.
+ *             at most BLOCK_MOST vectors of it, and fewer if there is a tail.
  *   Result    the bytes of transfer_create and transfer_apply for each image.
  */
 template <unsigned RANKS>
@@ -349,20 +349,25 @@ static __global__ void CLUSTERS_OF(RANKS) __launch_bounds__(COUNT_THREADS, 1)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-/* Clusters of more than 8 blocks are for devices that have as many multiprocessors side by side. */
+/* Clusters of more than 8 blocks are for devices that have as many multiprocessors side by side:
+ * asked once. */
 template <unsigned RANKS>
 static ImgstatResult find_clusters(CudaDevice *device, bool *found, ImgstatError *err)
 {
     const void *const kernel = (const void *)transform_words_many<RANKS>;
     cudaLaunchConfig_t config = {};
     int clusters = 0;
+    *found = device->has_large_clusters;
+    if (device->knows_large_clusters)
+        return IMGSTAT_OK;
     CUDA_TRY(device, err,
              cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     config.gridDim = dim3(RANKS);
     config.blockDim = dim3(COUNT_THREADS);
     config.dynamicSmemBytes = WORD_TABLE;
     CUDA_TRY(device, err, cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
-    *found = clusters > 0;
+    *found = device->has_large_clusters = clusters > 0;
+    device->knows_large_clusters = true;
     return IMGSTAT_OK;
 }
 
@@ -404,11 +409,11 @@ ImgstatResult launch_words_many(CudaDevice *device, cudaStream_t stream, const S
                           (uint32_t)(samples % 8),
                           0,
                           sample_bits(f->to) == 16};
-    if (vectors <= 4 * ITEM_MOST)
+    if (vectors <= 4 * BLOCK_MOST)
         return launch<4>(device, stream, *map, s, series->n, fits, err);
-    if (vectors <= 8 * ITEM_MOST)
+    if (vectors <= 8 * BLOCK_MOST)
         return launch<8>(device, stream, *map, s, series->n, fits, err);
-    if (vectors <= 16 * ITEM_MOST)
+    if (vectors <= 16 * BLOCK_MOST)
         return launch<16>(device, stream, *map, s, series->n, fits, err);
     *fits = false;
     return IMGSTAT_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system_pages.h: tells the system what a piece of memory is for. */
+/* system_pages.h: advice to the system on the pages of a piece of memory. */
 #ifndef IMGSTAT_BASE_SYSTEM_PAGES_H
 #define IMGSTAT_BASE_SYSTEM_PAGES_H
 

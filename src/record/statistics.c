@@ -69,40 +69,61 @@ static void add_run(const uint64_t *bins, size_t n, int64_t x, __int128 part[4])
     part[3] += first3 * x * s0 + 4 * first3 * s1 + 6 * first2 * s2 + 4 * first * s3 + s4;
 }
 
+/* The bins of a channel from the key of its minimum to that of its maximum. */
+typedef struct Bins {
+    ImgstatSample sample;
+    const uint64_t *bins;
+    uint64_t from, end;
+} Bins;
+
+static void sum_runs(const Bins *b, unsigned powers, Sums *sums)
+{
+    __int128 part[4] = {0};
+    unsigned shift = 0;
+    for (uint64_t key = b->from; key < b->end; key += RUN) {
+        const uint64_t left = b->end - key;
+        add_run(b->bins + key, left < RUN ? left : RUN, narrow_term(b->sample, key, &shift), part);
+    }
+    fold(sums, part, shift, powers);
+}
+
 /* |x| < 2^16 for integers and |mantissa| < 2^11 for f16, counts add up to less than 2^63: no sum of
  * fourth powers of one shift exceeds 2^127. */
-static void sums_of_bins(const Record *record, uint16_t channel, unsigned powers, Sums *sums)
+static void sum_each(const Bins *b, unsigned powers, Sums *sums)
 {
-    const Tally *const tally = &record->tally[channel];
-    const uint64_t *const bins =
-        record->bins + (size_t)channel * sample_record_bins(record->sample);
-    const bool runs = record->sample != IMGSTAT_F16 && tally->n < 1u << 31;
     __int128 part[4] = {0};
     unsigned part_shift = 0;
-    for (uint64_t key = tally->min_key; tally->n && runs && key <= tally->max_key; key += RUN) {
-        const uint64_t left = tally->max_key - key + 1;
-        add_run(bins + key, left < RUN ? left : RUN, narrow_term(record->sample, key, &part_shift),
-                part);
-    }
-    for (uint64_t key = tally->min_key; tally->n && !runs && key <= tally->max_key; key++) {
-        if (!bins[key])
+    for (uint64_t key = b->from; key < b->end; key++) {
+        if (!b->bins[key])
             continue;
         unsigned shift;
-        const int64_t x = narrow_term(record->sample, key, &shift);
+        const int64_t x = narrow_term(b->sample, key, &shift);
         if (shift != part_shift) {
             fold(sums, part, part_shift, powers);
             part_shift = shift;
         }
-        __int128 term = bins[key];
+        __int128 term = b->bins[key];
         for (unsigned k = 0; k < powers; k++) {
             term *= x;
             part[k] += term;
         }
     }
     fold(sums, part, part_shift, powers);
-    const int unit = record->sample == IMGSTAT_F16 ? -24 : 0;
+}
+
+static void sums_of_bins(const Record *record, uint16_t channel, unsigned powers, Sums *sums)
+{
+    const Tally *const tally = &record->tally[channel];
+    const Bins bins = {record->sample,
+                       record->bins + (size_t)channel * sample_record_bins(record->sample),
+                       tally->min_key, tally->max_key + 1};
+    const bool is_float = record->sample == IMGSTAT_F16;
     for (int k = 0; k < 4; k++)
-        sums->unit[k] = (k + 1) * unit;
+        sums->unit[k] = is_float ? (k + 1) * -24 : 0;
+    if (tally->n > 0 && (is_float || tally->n >= 1u << 31))
+        sum_each(&bins, powers, sums);
+    else if (tally->n > 0)
+        sum_runs(&bins, powers, sums);
 }
 
 /* powers: 2, or 4 where they follow from bins. */

@@ -35,7 +35,7 @@ static bool decode(TiffDecoder *td, uint32_t index, size_t bytes)
     if (!reset(td))
         return false;
     TIFF *const tif = td->handle.tif;
-    if (!tiff_reset_jpeg_tables(td, tif))
+    if (!tiff_renew_codec(td, tif))
         return false;
     tiff_prime_lzw(td, index);
     tiff_clear_error(td);
@@ -53,12 +53,12 @@ static uint32_t untouched_rows(const TiffDecoder *td, uint32_t rows, uint8_t pat
     return (uint32_t)(n / td->layout.row_bytes);
 }
 
-/* Decodes over two patterns; returns how many rows come from data. *complete: libtiff gave a whole
- * tile. */
-static uint32_t decoded_rows(TiffDecoder *td, uint32_t index, uint32_t rows, bool *complete)
+/* Decodes `bytes` over two patterns; returns how many of the rows come from data. *complete:
+ * libtiff gave a whole tile. */
+static uint32_t decoded_rows(TiffDecoder *td, uint32_t index, uint32_t rows, size_t bytes,
+                             bool *complete)
 {
     static const uint8_t patterns[] = {0xAA, 0x55};
-    const size_t bytes = rows * td->layout.row_bytes;
     uint32_t untouched = rows;
     for (size_t p = 0; p < sizeof patterns; p++) {
         memset(td->tile, patterns[p], bytes);
@@ -80,7 +80,7 @@ static uint32_t salvage_tile(TiffDecoder *td, uint32_t index, uint32_t y, uint32
     bool complete = false;
     uint32_t n = rows;
     if (tiff_ends_silently(td->layout.compression))
-        n = decoded_rows(td, index, rows, &complete);
+        n = decoded_rows(td, index, rows, bytes, &complete);
     else
         complete = decode(td, index, bytes);
     if (!complete || n < rows || (td->failure.code != IMGSTAT_OK && !tiff_row_salvaged(td)))
@@ -99,10 +99,11 @@ static uint32_t salvage_strip(TiffDecoder *td, uint32_t index, uint16_t plane, u
     TIFF *const tif = td->handle.tif;
     const uint16_t compression = td->layout.compression;
     bool complete, damaged = false;
-    const uint32_t most =
-        tiff_ends_silently(compression) ? decoded_rows(td, index, rows, &complete) : rows;
+    uint32_t most = rows;
+    if (tiff_ends_silently(compression))
+        most = decoded_rows(td, index, rows, rows * td->layout.row_bytes, &complete);
     if (!reset(td) || (uint64_t)TIFFScanlineSize64(tif) != td->layout.row_bytes ||
-        !tiff_reset_jpeg_tables(td, tif))
+        !tiff_renew_codec(td, tif))
         return 0;
     tiff_prime_lzw(td, index);
     for (uint32_t i = 0; i < most; i++) {

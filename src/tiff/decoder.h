@@ -200,8 +200,9 @@ void tiff_place_row(TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32
 void tiff_fill_absent(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch, uint32_t x,
                       uint32_t pixels, uint32_t rows);
 
-/* Makes a handle forget the JPEG tables of the tile before. Returns false if memory runs out. */
-bool tiff_reset_jpeg_tables(const TiffDecoder *td, TIFF *tif);
+/* Makes a handle forget what its codec keeps of the tile before. Returns false if memory runs out.
+ */
+bool tiff_renew_codec(const TiffDecoder *td, TIFF *tif);
 
 /* Lets a handle that begins with tile `index` see the page's first LZW tile. */
 void tiff_prime_lzw(TiffDecoder *td, uint32_t index);

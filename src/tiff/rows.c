@@ -178,7 +178,7 @@ static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, u
             tiff_fill_absent(td, plane, row, pitch, 0, layout->tile_width, 1);
             continue;
         }
-        const bool ready = inside != 0 || tiff_reset_jpeg_tables(td, handle->tif);
+        const bool ready = inside != 0 || tiff_renew_codec(td, handle->tif);
         tiff_clear_error(td);
         tiff_clear_before(td, decoded, layout->row_bytes);
         if (!ready || !catch_up(td, handle, plane, y) ||

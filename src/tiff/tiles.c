@@ -221,29 +221,56 @@ void tiff_fill_absent(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch
 
 /* ---- Decoding ---- */
 
-/* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
- * would depend on what a handle decoded before. A decoder made anew has the page's own only.
- * (Reading the directory again would help as well, but takes time for each of its strips or tiles.)
- */
-bool tiff_reset_jpeg_tables(const TiffDecoder *td, TIFF *tif)
+static bool make_codec_anew(const TiffDecoder *td, TIFF *tif)
+{
+    return TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+           TIFFSetField(tif, TIFFTAG_COMPRESSION, td->layout.compression);
+}
+
+static bool make_jpeg_anew(const TiffDecoder *td, TIFF *tif)
 {
     uint32_t n = 0;
     const void *tables = NULL;
     void *copy = NULL;
-    if (td->layout.compression != COMPRESSION_JPEG)
-        return true;
     if (TIFFGetField(tif, TIFFTAG_JPEGTABLES, &n, &tables) && n > 0) {
         copy = malloc(n);
         if (!copy)
             return false;
         memcpy(copy, tables, n);
     }
-    const bool good = TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
-                      TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_JPEG) &&
-                      (!copy || TIFFSetField(tif, TIFFTAG_JPEGTABLES, n, copy));
+    const bool good =
+        make_codec_anew(td, tif) && (!copy || TIFFSetField(tif, TIFFTAG_JPEGTABLES, n, copy));
     free(copy);
     tiff_page_prepare(td);
     return good;
+}
+
+static bool make_fax_anew(const TiffDecoder *td, TIFF *tif, uint32_t tag)
+{
+    uint32_t options = 0;
+    const bool has = tag != 0 && TIFFGetField(tif, tag, &options);
+    return make_codec_anew(td, tif) && (!has || TIFFSetField(tif, tag, options));
+}
+
+/* The JPEG decoder keeps the tables that one strip or tile defines for the next, the CCITT decoder
+ * runs of its rows, which a damaged row takes for those above it: which pixels come would depend on
+ * what a handle decoded before. A decoder made anew has neither. (Reading the directory again would
+ * help as well, but takes time for each of its strips or tiles.) */
+bool tiff_renew_codec(const TiffDecoder *td, TIFF *tif)
+{
+    switch (td->layout.compression) {
+    case COMPRESSION_JPEG:
+        return make_jpeg_anew(td, tif);
+    case COMPRESSION_CCITTFAX3:
+        return make_fax_anew(td, tif, TIFFTAG_GROUP3OPTIONS);
+    case COMPRESSION_CCITTFAX4:
+        return make_fax_anew(td, tif, TIFFTAG_GROUP4OPTIONS);
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTRLEW:
+        return make_fax_anew(td, tif, 0);
+    default:
+        return true;
+    }
 }
 
 /* libtiff takes all LZW tiles of a page for old ones, lowest bit first, or for new ones as the one
@@ -287,7 +314,7 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     if (td->decompressor)
         return decompress_tile(td->decompressor, td, index, to, bytes,
                                to == td->tile ? td->layout.tile_bytes : bytes);
-    const bool ready = tiff_reset_jpeg_tables(td, tif);
+    const bool ready = tiff_renew_codec(td, tif);
     tiff_prime_lzw(td, index);
     tiff_clear_error(td);
     if (!ready)
@@ -298,13 +325,13 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
 }
 
-/* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer
- * rows: those that are missing keep what the memory held before, so decoding into two patterns
- * shows them. */
-static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
+/* CCITT data may end before the last row without a word, and so may JPEG and JBIG data that declare
+ * fewer rows: those that are missing keep what the memory held before, so decoding into two
+ * patterns shows them. */
+static bool decode_whole_tile(TiffDecoder *td, uint32_t index, uint32_t rows, size_t bytes)
 {
     static const uint8_t patterns[] = {0xAA, 0x55};
-    const size_t last = bytes - td->layout.row_bytes;
+    const size_t last = (rows - 1) * td->layout.row_bytes;
     for (size_t p = 0; p < sizeof patterns; p++) {
         size_t same = 0;
         memset(td->tile, patterns[p], bytes);
@@ -321,9 +348,9 @@ static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
 
 bool tiff_ends_silently(uint16_t compression)
 {
-    return compression == COMPRESSION_JPEG || compression == COMPRESSION_CCITTRLE ||
-           compression == COMPRESSION_CCITTRLEW || compression == COMPRESSION_CCITTFAX3 ||
-           compression == COMPRESSION_CCITTFAX4;
+    return compression == COMPRESSION_JPEG || compression == COMPRESSION_JBIG ||
+           compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
+           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
 }
 
 static bool strips_straight(const TiffDecoder *td)
@@ -352,7 +379,7 @@ ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, u
     if (tiff_needs_unpack(layout))
         IMGSTAT_TRY(tiff_row_reserve(td, err));
 
-    if (check ? !decode_whole_tile(td, index, bytes)
+    if (check ? !decode_whole_tile(td, index, rows, bytes)
               : !decode_tile(td, index, straight ? to : td->tile, bytes))
         return tiff_tile_salvage(td, index, plane, to, pitch, rows, err);
     for (uint32_t y = 0; !straight && y < rows; y++)

@@ -53,6 +53,13 @@ def test_codecs_that_abort(program, folder):
         normalize(program, file, "but its JBIG data have")
 
 
+def test_codecs_that_leave_memory_unwritten(program, folder):
+    for name, data in (("samples", hostile.jbig_bits(32)), ("rows", hostile.jbig_bits(1, rows=9))):
+        file = write(folder, f"{name}.tif", data)
+        stats(program, file, "strip 1 of 1 ends early")
+        normalize(program, file, "strip 1 of 1 ends early")
+
+
 def test_fields(program, folder):
     file = write(folder, "fields.tif", hostile.many_fields(200, 1 << 20))
     for jobs in 1, 16:

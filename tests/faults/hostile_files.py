@@ -57,6 +57,15 @@ def jbig(width, height, planes=1, order=1):
     return tiff(64, 64, JBIG, data, {258: (SHORT, [1]), 266: (SHORT, [order])})
 
 
+# ---- What leaves memory unwritten ----
+
+def jbig_bits(bits, rows=16):
+    """16 rows of 32 samples of so many bits; the JBIG data are of 32 x `rows` samples of 1 bit, all white."""
+    head = struct.pack(">BBBBIIIBBBB", 0, 0, 1, 0, 32, rows, rows, 8, 0, 3, 64)
+    data = bytes(int(f"{byte:08b}"[::-1], 2) for byte in head + b"\xff\x02")
+    return tiff(32, 16, JBIG, data, {258: (SHORT, [bits])})
+
+
 # ---- What takes memory ----
 
 def many_fields(n, size, kind=1):
@@ -181,6 +190,7 @@ FILES = {
     "jbig_reversed.tif": lambda: jbig(0x7FFFFFFF, 0x7FFFFFFF, order=2),
     "jbig_larger.tif": lambda: jbig(60000, 60000),
     "jbig_planes.tif": lambda: jbig(64, 64, 128),
+    "jbig_bits.tif": lambda: jbig_bits(32),
     "fields_4000.tif": lambda: many_fields(4000, 4 << 20),
     "fields_threads.tif": lambda: many_fields(200, 1 << 20),
     "zstd_window.tif": zstd_window,

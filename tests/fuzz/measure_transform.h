@@ -278,7 +278,7 @@ static void compare_page(ImgstatFile *from, const ChosenPage *a, ImgstatFile *to
 
 static void compare(const ImgstatBatch *batch, unsigned n_warned)
 {
-    const ImgstatOpen how = {
+    ImgstatOpen how = {
         .limits = limits, .indices = batch->open.indices, .salvage = batch->open.salvage};
     const unsigned with = batch->drop_levels ? WITH_MASKS : WITH_LEVELS | WITH_MASKS;
     const bool identity = batch->method.has_in_range && !batch->open.salvage &&
@@ -286,6 +286,8 @@ static void compare(const ImgstatBatch *batch, unsigned n_warned)
     ImgstatFile *from = NULL, *to = NULL;
     ImgstatError err = {.code = IMGSTAT_OK};
     demand(imgstat_file_open(in, &how, &from, &err) == IMGSTAT_OK, "was open", err.message);
+    how.limits.max_bytes *= 8; /* samples may have become wider */
+    how.limits.max_tile_bytes *= 8;
     demand(imgstat_file_open(out, &how, &to, &err) == IMGSTAT_OK, "cannot be opened", err.message);
     demand(file_choose(from, NULL, with, &err) == IMGSTAT_OK, "pages", err.message);
     demand(file_choose(to, NULL, WITH_LEVELS | WITH_MASKS, &err) == IMGSTAT_OK, "pages",

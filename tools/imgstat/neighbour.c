@@ -66,18 +66,17 @@ static bool saved_agrees(const Options *o, const ImgstatTransfer *transfer)
 
 /* ---- Pixels ---------------------------------------------------------------------------------- */
 
-/* Reads the next rows of the page selected in the files: whether they are the same. The second file
- * may be NULL, here and below: whether the rows can be read. */
+/* Reads the next rows of the page selected in the files: whether they are the same. */
 static bool same_rows(ImgstatFile *const file[2], const ImgstatPage *page, uint32_t rows)
 {
     ImagePro band[2] = {{0}, {0}};
     bool same = true;
-    for (int i = 0; same && i < 2 && file[i] != NULL; i++)
+    for (int i = 0; same && i < 2; i++)
         same = imgstat_image_create(page->width, rows, page->channels, page->sample, page->bits,
                                     &band[i], NULL) == IMGSTAT_OK &&
                imgstat_file_read(file[i], &band[i], NULL) == IMGSTAT_OK;
     const size_t bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    for (uint32_t y = 0; same && y < rows && file[1] != NULL; y++)
+    for (uint32_t y = 0; same && y < rows; y++)
         same = memcmp((const char *)band[0].host + y * band[0].pitch,
                       (const char *)band[1].host + y * band[1].pitch, bytes) == 0;
     imgstat_image_release(&band[0]);
@@ -88,11 +87,9 @@ static bool same_rows(ImgstatFile *const file[2], const ImgstatPage *page, uint3
 static bool same_page(ImgstatFile *const file[2], uint32_t number)
 {
     ImgstatPage page[2];
-    for (int i = 0; i < 2 && file[i] != NULL; i++)
+    for (int i = 0; i < 2; i++)
         if (imgstat_file_page(file[i], number, &page[i], NULL) != IMGSTAT_OK)
             return false;
-    if (file[1] == NULL)
-        page[1] = page[0];
     if (page[0].width != page[1].width || page[0].height != page[1].height ||
         page[0].channels != page[1].channels || page[0].sample != page[1].sample)
         return false;
@@ -104,19 +101,36 @@ static bool same_page(ImgstatFile *const file[2], uint32_t number)
     return true;
 }
 
-/* b: NULL: whether a can be read. */
 static bool same_images(const Options *o, const char *a, const char *b)
 {
     ImgstatFile *file[2] = {NULL, NULL};
     const ImgstatOpen open = {.limits = o->limits};
     bool same = imgstat_file_open(a, &open, &file[0], NULL) == IMGSTAT_OK &&
-                (b == NULL || (imgstat_file_open(b, &open, &file[1], NULL) == IMGSTAT_OK &&
-                               imgstat_file_pages(file[0]) == imgstat_file_pages(file[1])));
+                imgstat_file_open(b, &open, &file[1], NULL) == IMGSTAT_OK &&
+                imgstat_file_pages(file[0]) == imgstat_file_pages(file[1]);
     for (uint32_t page = 0; same && page < imgstat_file_pages(file[0]); page++)
         same = same_page(file, page);
     imgstat_file_close(file[0]);
     imgstat_file_close(file[1]);
     return same;
+}
+
+/* Whether every page can be read. */
+static bool is_whole(const Options *o, const char *path)
+{
+    ImgstatDevice *device = NULL;
+    ImgstatFile *file = NULL;
+    const ImgstatOpen open = {.limits = o->limits};
+    bool whole = imgstat_device_open("cpu", o->jobs, &device, NULL) == IMGSTAT_OK &&
+                 imgstat_file_open(path, &open, &file, NULL) == IMGSTAT_OK;
+    for (uint32_t page = 0; whole && page < imgstat_file_pages(file); page++) {
+        ImgstatRecord *record = NULL;
+        whole = imgstat_measure_file(device, file, page, NULL, &record, NULL) == IMGSTAT_OK;
+        imgstat_record_destroy(record);
+    }
+    imgstat_file_close(file);
+    imgstat_device_close(device);
+    return whole;
 }
 
 static bool is_done(void *context, const ImgstatDone *done)
@@ -166,7 +180,7 @@ static bool group_agrees(const Options *o, const ImgstatJob *const *jobs, size_t
     for (size_t i = 0; i < n; i++)
         if (!transform_is_skipped(&o->transform, jobs[i]))
             any_left = true;
-        else if (done == NULL && same_images(o, jobs[i]->output, NULL)) /* no power cut tore it */
+        else if (done == NULL && is_whole(o, jobs[i]->output)) /* no power cut tore it */
             done = jobs[i];
     if (!any_left)
         return true;
