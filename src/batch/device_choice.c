@@ -43,6 +43,9 @@ static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.7;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 /* Compressing PNG by one thread, and what one thread does of it where the GPU compresses. */
 static const double pack_byte_s = 3.2e-9, fed_pack_byte_s = 3.5e-9;
+/* Strips and tiles of TIFF, in half of which matches pay: compressing them by one thread; beside a
+ * GPU, its opening and what it leaves of all work. */
+static const double tile_pack_byte_s = 7.5e-9, tile_open_s = 0.5, tile_left = 0.8;
 
 /* Bands of tiles: the first one, and what a GPU decodes of samples. */
 static const double band_open_s = 0.2, band_byte_s = 0.05e-9;
@@ -114,13 +117,14 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
     sum->pages += times;
 }
 
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, bool written, double times)
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, FedOutput to, double times)
 {
     const double bytes = times * page_bytes(page);
     const bool png = strcmp(page->format, "png") == 0;
     sum->fed_pages += times;
     sum->fed_bytes += bytes;
-    sum->packed_bytes += written ? bytes : 0;
+    sum->packed_bytes += to == FED_PNG ? bytes : 0;
+    sum->tiled_bytes += to == FED_TIFF ? bytes : 0;
     sum->stream_bytes = stream > sum->stream_bytes ? stream : sum->stream_bytes;
     sum->decode_ns += bytes * (png ? png_byte_ns : tile_byte_ns);
 }
@@ -134,7 +138,9 @@ static double busy_threads(const WorkSum *sum, unsigned threads)
 /* Of decoding and encoding by threads. */
 static double coding_seconds(const WorkSum *sum, unsigned threads)
 {
-    return (1e-9 * sum->decode_ns + sum->packed_bytes * pack_byte_s) / busy_threads(sum, threads);
+    return (1e-9 * sum->decode_ns + sum->packed_bytes * pack_byte_s +
+            sum->tiled_bytes * tile_pack_byte_s) /
+           busy_threads(sum, threads);
 }
 
 double work_seconds_cpu(const WorkSum *sum, unsigned threads)
@@ -150,6 +156,8 @@ static double seconds_fed(const WorkSum *sum, unsigned threads)
 {
     const double cpu = work_seconds_cpu(sum, threads);
     const double stream = stream_byte_s * sum->stream_bytes;
+    if (sum->tiled_bytes > 0)
+        return tile_open_s + stream + tile_left * cpu;
     const double brought =
         (sum->fed_bytes * fed_byte_s + sum->packed_bytes * fed_pack_byte_s) / threads;
     const double fed =
@@ -189,12 +197,17 @@ static bool reads_there(const ImgstatWork *work)
     return work->together != IMGSTAT_BY_ALL;
 }
 
-/* Whether a GPU that decodes a page also does most of what follows. Matches pay in so many tiles of
- * TIFF that compressing them takes about as long beside a GPU. */
-static bool follows_there(const ImgstatJob *job, const ImgstatWork *work, const ImgstatPage *page)
+/* Whether a GPU that decodes a page also does what follows. *to: what that is. */
+static bool follows_there(const ImgstatJob *job, const ImgstatWork *work, Decoder *decoder,
+                          FedOutput *to)
 {
-    const EncodeFormat *const to = job->output ? encode_format_of_path(job->output) : NULL;
-    return work->measure ? class_of(page->sample) == NARROW : to && strcmp(to->name, "png") == 0;
+    *to = FED_MEASURED;
+    if (work->measure)
+        return class_of(decoder->page.sample) == NARROW;
+    if (!feeding_writes(job, NULL, decoder))
+        return false;
+    *to = strcmp(encode_format_of_path(job->output)->name, "png") == 0 ? FED_PNG : FED_TIFF;
+    return true;
 }
 
 /* Adds the page of an input that is selected, which stands for `times` of them. */
@@ -205,8 +218,10 @@ static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, cons
     const uint64_t tile = decoder->caps.tile_bytes;
     const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
     work_add(sum, page, work, banded, times);
-    if (!banded && reads_there(work) && follows_there(job, work, page) && feeding_decodes(decoder))
-        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), !work->measure, times);
+    FedOutput to;
+    if (!banded && reads_there(work) && follows_there(job, work, decoder, &to) &&
+        feeding_decodes(decoder))
+        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), to, times);
 }
 
 /* Adds one input that stands for `stands_for` of them; what cannot be opened counts nothing here:

@@ -11,7 +11,7 @@
 enum {
     PLACE_ALIGN = 256,
     PIECE_ALIGN = 16,
-    SLOTS_A_THREAD = 4,   /* so that threads finish a round together */
+    SLOTS_A_THREAD = 16,  /* so that threads finish rounds together, and few rounds wait */
     SLOT_BYTES = 64 << 20 /* of all slots, unless one takes more */
 };
 

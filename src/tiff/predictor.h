@@ -8,7 +8,8 @@
 #include "tiff/encoder.h"
 #include "tiff/layout.h"
 
-static inline TilePrediction tiff_prediction(uint16_t predictor)
+/* Returns a TilePrediction. */
+static inline uint8_t tiff_prediction(uint16_t predictor)
 {
     return predictor == PREDICTOR_HORIZONTAL      ? TILE_DIFFERENCES
            : predictor == PREDICTOR_FLOATINGPOINT ? TILE_FLOATS

@@ -42,7 +42,7 @@ static void check_large(TiffPages *t)
 int main(int argc, char **argv)
 {
     const char *const required = getenv("IMGSTAT_REQUIRE_CUDA");
-    const unsigned n = all_run() ? 400 : 100;
+    const unsigned n = all_run() ? 400 : 60;
     ImgstatError err = {.message = ""};
     ThreadPool *pool = NULL;
     TiffPages t = {.how = {.level = -1},
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
     }
     printf("%zu small pages, %zu by the device\n", t.pages, t.there);
     fflush(stdout);
-    check_large(&t);
+    if (all_run())
+        check_large(&t);
     printf("%zu pages, %zu by the device, %zu bytes: %zu failures\n", t.pages, t.there, t.bytes,
            t.failures);
     page_rows_destroy(t.rows);

@@ -109,7 +109,7 @@ Test(device_choice, chooses_what_was_faster)
 }
 
 /* `stats` and `normalize` of photographs and small images beside an H100
- * (tests/bench/time_jobs.py): PNGs and TIFFs to PNG. */
+ * (tests/bench/time_jobs.py): PNGs and TIFFs to PNG, and tiles to tiles. */
 Test(device_choice, chooses_who_decodes)
 {
     static const struct {
@@ -119,22 +119,25 @@ Test(device_choice, chooses_who_decodes)
         uint16_t channels;
         unsigned threads;
         double cpu, cuda;
-        bool written;
+        FedOutput to;
     } rows[] = {
-        {"png", 256, 1507, 2048, 3, 16, 0.54, 0.75, false},
-        {"png", 256, 1507, 2048, 3, 4, 1.58, 1.36, false},
-        {"png", 2000, 1507, 2048, 3, 16, 3.88, 1.71, false},
-        {"png", 2000, 1507, 2048, 3, 4, 14.10, 2.00, false},
-        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, false},
-        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, false},
-        {"png", 256, 1507, 2048, 3, 16, 0.97, 1.39, true},
-        {"png", 2000, 1507, 2048, 3, 16, 7.40, 4.37, true},
-        {"png", 256, 1507, 2048, 3, 4, 3.54, 1.97, true},
-        {"tiff", 256, 1507, 2048, 3, 16, 0.40, 0.62, false},
-        {"tiff", 2000, 1507, 2048, 3, 16, 2.84, 1.22, false},
-        {"tiff", 2000, 1507, 2048, 3, 4, 10.44, 1.21, false},
-        {"tiff", 1000, 1507, 2048, 3, 16, 3.02, 1.83, true},
-        {"tiff", 256, 1507, 2048, 3, 4, 2.80, 1.84, true},
+        {"png", 256, 1507, 2048, 3, 16, 0.54, 0.75, FED_MEASURED},
+        {"png", 256, 1507, 2048, 3, 4, 1.58, 1.36, FED_MEASURED},
+        {"png", 2000, 1507, 2048, 3, 16, 3.88, 1.71, FED_MEASURED},
+        {"png", 2000, 1507, 2048, 3, 4, 14.10, 2.00, FED_MEASURED},
+        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, FED_MEASURED},
+        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, FED_MEASURED},
+        {"png", 256, 1507, 2048, 3, 16, 0.97, 1.39, FED_PNG},
+        {"png", 2000, 1507, 2048, 3, 16, 7.40, 4.37, FED_PNG},
+        {"png", 256, 1507, 2048, 3, 4, 3.54, 1.97, FED_PNG},
+        {"tiff", 256, 1507, 2048, 3, 16, 0.40, 0.62, FED_MEASURED},
+        {"tiff", 2000, 1507, 2048, 3, 16, 2.84, 1.22, FED_MEASURED},
+        {"tiff", 2000, 1507, 2048, 3, 4, 10.44, 1.21, FED_MEASURED},
+        {"tiff", 1000, 1507, 2048, 3, 16, 3.02, 1.83, FED_PNG},
+        {"tiff", 256, 1507, 2048, 3, 4, 2.80, 1.84, FED_PNG},
+        {"tiff", 1024, 1507, 2048, 3, 16, 6.05, 5.30, FED_TIFF},
+        {"tiff", 512, 1507, 2048, 3, 16, 3.38, 3.40, FED_TIFF},
+        {"tiff", 200, 1507, 2048, 3, 16, 1.25, 1.49, FED_TIFF},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -144,10 +147,11 @@ Test(device_choice, chooses_who_decodes)
                                   ? 3 << 16
                                   : (double)one.width * one.height * one.channels;
         const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
-        const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
+        const ImgstatWork work = {.measure = rows[i].to != FED_MEASURED ? NULL : &how,
+                                  .method = &method};
         WorkSum sum = {0};
         work_add(&sum, &one, &work, false, rows[i].n);
-        work_add_fed(&sum, &one, stream, rows[i].written, rows[i].n);
+        work_add_fed(&sum, &one, stream, rows[i].to, rows[i].n);
         expect_faster(i, &sum, rows[i].threads, rows[i].cpu, rows[i].cuda);
     }
 }
