@@ -298,7 +298,10 @@ def test_nothing_leaks():
         cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
         return free.value
     before = calls(50)
-    assert before - calls(1500) < 32 << 20  # of 65,536 bytes each
+    if hasattr(cuda.library, "cuStreamCreate"):
+        assert before - calls(1500) < 32 << 20  # of 65,536 bytes each
+    else:  # a stand-in knows each byte
+        assert before - calls(150) < 1 << 20
 
 
 def test_torch():
