@@ -96,6 +96,9 @@ static void measure(ImgstatFile *file, const uint32_t *pages, uint32_t n, Imgsta
                                 .region = region};
     ImgstatRecord *record = NULL;
     ImgstatError err = {.code = IMGSTAT_OK};
+    ImgstatPage first;
+    if (imgstat_file_page(file, pages[0], &first, NULL) == IMGSTAT_OK && first.channels > 256)
+        return; /* a record of 16 bits has 512 KiB a channel: see cli_hostile for its limit */
     const ImgstatResult result = imgstat_measure_pages(device, file, pages, n, &how, &record, &err);
     demand_sentence(result, &err);
     demand((result == IMGSTAT_OK) == (record != NULL), "a record", err.message);
