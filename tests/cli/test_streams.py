@@ -3,6 +3,7 @@
 """Large streams that several threads decompress, whole and damaged, give what one thread and the libraries alone give:
 usage: test_streams.py IMGSTAT"""
 
+import functools
 import random
 import struct
 import zlib
@@ -14,6 +15,9 @@ WIDTH, HEIGHT, CHANNELS = 1500, 1100, 3
 WAYS = [("1", {}), ("2", {}), ("5", {}), ("3", {"IMGSTAT_DECODE": "threads"}), ("1", {"IMGSTAT_DECODE": "plain"})]
 
 
+deflated = functools.cache(zlib.compress)  # most files have the same rows
+
+
 def rows(draw):
     """Small numbers of both signs, as the filters of PNG and predictor 2 leave them."""
     few = [bytes((draw.choice((-2, -1, -1, 0, 0, 0, 0, 1, 1, 2, 5)) & 255) for _ in range(WIDTH * CHANNELS)) for _ in range(50)]
@@ -21,7 +25,7 @@ def rows(draw):
 
 
 def make_png(data, filters, level=6, chunk=8192, cut=None, flip=None):
-    stream = bytearray(zlib.compress(b"".join(bytes([filters[y % len(filters)]]) + row for y, row in enumerate(data)), level))
+    stream = bytearray(deflated(b"".join(bytes([filters[y % len(filters)]]) + row for y, row in enumerate(data)), level))
     for place in flip or ():
         stream[int(place * len(stream))] ^= 4
     head = png_chunk(b"IHDR", struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0))
@@ -33,7 +37,7 @@ def make_png(data, filters, level=6, chunk=8192, cut=None, flip=None):
 def make_tiff(data, strips=1, flip=None):
     """Strips of deflate with predictor 2."""
     each = HEIGHT // strips
-    stored = [bytearray(zlib.compress(b"".join(data[i * each:(i + 1) * each]), 6)) for i in range(strips)]
+    stored = [bytearray(deflated(b"".join(data[i * each:(i + 1) * each]), 6)) for i in range(strips)]
     for place in flip or ():
         stored[-1][int(place * len(stored[-1]))] ^= 4
     starts = [8 + sum(len(strip) for strip in stored[:i]) for i in range(strips)]
