@@ -153,8 +153,8 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
                                 bool big_endian, TiffShape *shape, ImgstatError *err);
 
 /* Describes tiles of a page, or of whole rows of tiles of it, that are deflated here, without
- * places. Returns false for others, for samples of
- * other than 8, 16, 32 or 64 bits, and for more than TIFF_DEFLATE_BYTES. */
+ * places. Returns false for others, for samples of other than 8, 16, 32 or 64 bits, and for more
+ * than TIFF_DEFLATE_BYTES. */
 bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out);
 
 /* Adds the fields that describe the layout, and a nodata value. */

@@ -323,10 +323,10 @@ bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage
 {
     const size_t sample = imgstat_sample_bytes(page->sample);
     const uint32_t down = (page->height - 1) / shape->tile_height + 1;
-    const uint32_t n = shape->across * down * shape->planes;
+    const uint64_t n = (uint64_t)shape->across * down * shape->planes;
     if (!tiff_is_deflate(shape->compression) || shape->bits != 8 * sample || shape->scale > 1 ||
         !tiff_predictor_writable(shape) ||
-        (uint64_t)n * shape->tile_height > TIFF_DEFLATE_BYTES / shape->row_bytes)
+        n > TIFF_DEFLATE_BYTES / shape->row_bytes / shape->tile_height)
         return false;
     *out = (TiledImage){.padded = shape->tiled,
                         .page = {.width = page->width,
@@ -336,7 +336,7 @@ bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage
                                  .across = shape->across,
                                  .down = down,
                                  .row_bytes = (uint32_t)shape->row_bytes,
-                                 .n_tiles = n,
+                                 .n_tiles = (uint32_t)n,
                                  .channels = page->channels,
                                  .planes = shape->planes,
                                  .per_tile = shape->per_tile,

@@ -6,7 +6,7 @@
 # numpy, and tested there. Needs the packages of tools/setup.sh, nvcc, and PyPI.
 # usage: build-wheels.sh [FOLDER]      (default: build/wheels)
 # environment: PYTHON (default: python3; 3.11 or newer)  PYTHON_T (default: python3.14t, if there is one)
-#   IMGSTAT_CUDA=ON|OFF (default ON)  CUDAARCHS (GPU architectures to compile for)
+#   IMGSTAT_CUDA=ON|OFF (default ON)  CUDAARCHS (GPU architectures to compile for)  IMGSTAT_WERROR=ON|OFF (default OFF)
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p "${1:-build/wheels}"
@@ -65,6 +65,7 @@ make_wheel() {
         --config-settings=cmake.define.IMGSTAT_WITH_LIBARCHIVE=OFF \
         --config-settings=cmake.define.IMGSTAT_WITH_LIBDEFLATE=ON \
         --config-settings=cmake.define.IMGSTAT_WITH_ISAL=ON \
+        --config-settings=cmake.define.IMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" \
         --config-settings=install.strip=true >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "the sdist does not build"; }
     rm -rf "$work/build"
     PATH=$work/tools/bin:$PATH "$work/tools/bin/auditwheel" repair --wheel-dir "$work/whole" "$work"/plain/*.whl \
