@@ -7,7 +7,7 @@
 #include "codec/png.cuh"
 #include "codec/tiles.cuh"
 
-static_assert(sizeof(LzwLanes) <= 16 << 10, "a multiprocessor has room for 2,048 threads");
+static_assert(sizeof(LzwLanes) <= 24 << 10, "two blocks a multiprocessor");
 
 /*
  * lzw_tiles: decompresses LZW streams.
@@ -18,11 +18,11 @@ static_assert(sizeof(LzwLanes) <= 16 << 10, "a multiprocessor has room for 2,048
  *   Work      TODO
  *   Memory    reads the stream once and writes its output once, by the byte; 16 KiB of shared memory
  *             for chains and places.
- *   Launch    <<<tiles, LZW_THREADS>>>.
+ *   Launch    <<<tiles, BLOCK_STEP>>>.
  *   Requires  what CodedTile says; any bytes may be in the stream.
  *   Result    the output; or a doubt.
  */
-static __global__ void __launch_bounds__(LZW_THREADS)
+static __global__ void __launch_bounds__(BLOCK_STEP, 2)
     lzw_tiles(const TiledPage *pages, const CodedTile *tiles, DeflatedCheck *checks)
 {
     __shared__ LzwLanes lanes;
@@ -61,8 +61,8 @@ cudaError_t launch_lzw_tiles(const DecodeWork *there, DeflatedCheck *checks, cud
 {
     if (there->n_tiles == 0)
         return load_kernel((const void *)lzw_tiles);
-    lzw_tiles<<<(unsigned)there->n_tiles, LZW_THREADS, 0, stream>>>(there->pages, there->tiles,
-                                                                    checks);
+    lzw_tiles<<<(unsigned)there->n_tiles, BLOCK_STEP, 0, stream>>>(there->pages, there->tiles,
+                                                                   checks);
     return cudaGetLastError();
 }
 

@@ -2,8 +2,9 @@
 /* lzw_lanes.h: decompresses an LZW stream of TIFF by a block of threads: the kernel lzw_tiles, and
  * the same in C, so that it is tested and fuzzed without a GPU.
  *
- * The width of a code depends on nothing but how many codes came since the clear code, so the places
- * of all codes up to the next one are known, and LZW_ROUND of them are read at once. Code LZW_NAMED
+ * The width of a code depends on nothing but how many codes came since the clear code, so the
+ * places of all codes up to the next one are known, and LZW_ROUND of them are read at once. Code
+ * LZW_NAMED
  * + j stands for the string of code number j and the first byte of string j + 1. So a code is a
  * chain of codes that ends with a byte: its links are the bytes of the string, from the last one to
  * the first. Each thread follows the chains of its codes twice. The first time finds lengths, whose
@@ -26,8 +27,9 @@ enum {
     LZW_ROUND = LANES * LANES,            /* codes at once: 32 groups of 32 */
     LZW_ROUND_BYTES = 32,                 /* fewer on average would take too long */
     LZW_SPARE_ROUNDS = 64,
-    LZW_THREADS = 256, /* of a block */
-    LZW_STEP = LANES_STEP > 1 ? LZW_THREADS / LANES : 1
+    LZW_WORD = 8,  /* bytes: what is written at once */
+    LZW_LONG = 24, /* of strings that are written by words */
+    LZW_WARPS = (BLOCK_STEP + LANES - 1) / LANES
 };
 
 typedef enum LzwVerdict {
@@ -45,13 +47,13 @@ typedef struct LzwCall {
     uint32_t n_out; /* < 2^31 */
 } LzwCall;
 
-/* What the threads share: the codes since the clear code and the first bytes of their strings. Of a
- * round: string i begins sum[i / LANES] + before[i] bytes behind the first one. */
+/* What the threads share. Since the clear code: codes, and the bytes and first bytes of their
+ * strings. Of a round: string i begins sum[i / LANES] + before[i] bytes behind the first one. */
 typedef struct LzwLanes {
-    uint16_t code[LZW_MOST];
+    uint16_t code[LZW_MOST], length[LZW_MOST];
     uint8_t first[LZW_MOST];
     uint8_t torn; /* a string ends behind the output and begins in it */
-    uint32_t before[LZW_ROUND + 1], sum[LANES + 1], stop[LANES];
+    uint32_t before[LZW_ROUND], sum[LANES + 1], stop[LANES];
 } LzwLanes;
 
 enum { LZW_GOES_ON, LZW_CLEARS, LZW_STOPS, LZW_IS_WRONG, LZW_IS_OVER, LZW_KINDS = 8 };
@@ -87,7 +89,7 @@ LANES_INLINE unsigned lzw_read(LzwLanes *s, const LzwCall *c, uint32_t begin, ui
  * times LZW_KINDS, and what it is. */
 LANES_INLINE uint32_t lzw_read_round(LzwLanes *s, const LzwCall *c, uint32_t begin, uint32_t k)
 {
-    for (unsigned group = block_first() / LANES; group < LANES; group += LZW_STEP) {
+    for (unsigned group = block_first() / LANES; group < LANES; group += LZW_WARPS) {
         uint32_t *const stop = s->before + group * LANES; /* places are not needed yet */
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
             const uint32_t i = group * LANES + lane;
@@ -102,21 +104,29 @@ LANES_INLINE uint32_t lzw_read_round(LzwLanes *s, const LzwCall *c, uint32_t beg
     return lanes_least(s->stop);
 }
 
-/* Finds the places of the first `valid` strings of the round, and their first bytes. Returns the
- * bytes of all. */
+/* Finds the length and the first byte of the string of code number i, whose chain is known from
+ * code number k down. */
+LANES_INLINE uint32_t lzw_measure(LzwLanes *s, uint32_t k, uint32_t i)
+{
+    uint32_t code = s->code[i], length = 1;
+    for (; code >= LZW_NAMED + k; length++)
+        code = s->code[code - LZW_NAMED];
+    if (code >= LZW_NAMED) {
+        length += s->length[code - LZW_NAMED];
+        code = s->first[code - LZW_NAMED];
+    }
+    s->length[i] = (uint16_t)length;
+    s->first[i] = (uint8_t)code;
+    return length;
+}
+
+/* Finds the places of the first `valid` strings of the round, and returns the bytes of all. */
 LANES_INLINE uint32_t lzw_place_round(LzwLanes *s, uint32_t k, uint32_t valid)
 {
-    for (unsigned group = block_first() / LANES; group < LANES; group += LZW_STEP) {
+    for (unsigned group = block_first() / LANES; group < LANES; group += LZW_WARPS) {
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
             const uint32_t i = group * LANES + lane;
-            uint32_t length = 0;
-            if (i < valid) {
-                unsigned code = s->code[k + i];
-                for (length = 1; code >= LZW_NAMED; length++)
-                    code = s->code[code - LZW_NAMED];
-                s->first[k + i] = (uint8_t)code;
-            }
-            s->before[i] = length;
+            s->before[i] = i < valid ? lzw_measure(s, k, k + i) : 0;
         }
         const uint32_t sum = lanes_before(s->before + group * LANES);
         if (lanes_leader())
@@ -125,39 +135,54 @@ LANES_INLINE uint32_t lzw_place_round(LzwLanes *s, uint32_t k, uint32_t valid)
     block_meet(); /* sums of groups are there */
     if (block_first() < LANES) {
         const uint32_t sum = lanes_before(s->sum);
-        if (lanes_leader()) {
+        if (lanes_leader())
             s->sum[LANES] = sum;
-            s->before[LZW_ROUND] = 0;
-        }
     }
     block_meet(); /* the places are there */
     return s->sum[LANES];
 }
 
-/* Writes the string of a code, whose last byte lies before `end`. */
-LANES_INLINE void lzw_write(const LzwLanes *s, unsigned code, uint8_t *end)
+/* Returns the last byte of the string of a code that is no byte, and goes on to the code before. */
+LANES_INLINE uint8_t lzw_last(const LzwLanes *s, uint32_t *code)
 {
-    for (; code >= LZW_NAMED; code = s->code[code - LZW_NAMED])
-        *--end = s->first[code - LZW_NAMED + 1];
-    *--end = (uint8_t)code;
+    const uint32_t number = *code - LZW_NAMED;
+    *code = s->code[number];
+    return s->first[number + 1];
+}
+
+/* Writes the string of a code, n bytes, from the last one to the first. */
+LANES_INLINE void lzw_write(const LzwLanes *s, uint32_t code, uint32_t n, uint8_t *out)
+{
+    if (n >= LZW_LONG) {
+        for (; (uintptr_t)(out + n) % LZW_WORD != 0; n--)
+            out[n - 1] = lzw_last(s, &code);
+        for (; n > LZW_WORD; n -= LZW_WORD) {
+            uint64_t word = 0;
+            for (unsigned i = 0; i < LZW_WORD; i++)
+                word = word << 8 | lzw_last(s, &code);
+            lanes_store(out + n - LZW_WORD, LZW_WORD, word);
+        }
+    }
+    for (; n > 1; n--)
+        out[n - 1] = lzw_last(s, &code);
+    out[0] = (uint8_t)code;
 }
 
 /* Writes the first `valid` strings of the round, those that end within the output. */
 LANES_INLINE void lzw_write_round(LzwLanes *s, uint32_t k, uint32_t valid, uint8_t *out,
                                   uint32_t room)
 {
-    for (uint32_t i = block_first(); i < valid; i += LZW_STEP * LANES_STEP) {
-        const uint32_t begin = s->sum[i / LANES] + s->before[i];
-        const uint32_t end = s->sum[(i + 1) / LANES] + s->before[i + 1];
+    for (uint32_t i = block_first(); i < valid; i += BLOCK_STEP) {
+        const uint32_t begin = s->sum[i / LANES] + s->before[i], end = begin + s->length[k + i];
         if (end <= room)
-            lzw_write(s, s->code[k + i], out + end);
+            lzw_write(s, s->code[k + i], s->length[k + i], out + begin);
         else if (begin < room)
             s->torn = 1;
     }
     block_meet(); /* chains have been read */
 }
 
-/* Decompresses a whole stream: called by LZW_THREADS threads, or by one thread of C. */
+/* Decompresses a whole stream: called by BLOCK_STEP threads, or by one thread of C. */
 LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
 {
     uint32_t begin = 9, k = 0, done = 0;
