@@ -3,13 +3,12 @@
  * the same in C, so that it is tested and fuzzed without a GPU.
  *
  * The width of a code depends on nothing but how many codes came since the clear code, so the
- * places of all codes up to the next one are known, and LZW_ROUND of them are read at once. Code
- * LZW_NAMED
- * + j stands for the string of code number j and the first byte of string j + 1. So a code is a
- * chain of codes that ends with a byte: its links are the bytes of the string, from the last one to
- * the first. Each thread follows the chains of its codes twice. The first time finds lengths, whose
- * sums are places, and first bytes; the second time writes. Chains lie in shared memory: nothing
- * waits for output.
+ * places of all codes up to the next one are known: LZW_ROUND of them are read at once. Code
+ * LZW_NAMED + j stands for the string of code number j and the first byte of string j + 1. So a
+ * code is a chain of earlier codes, which ends with a byte; its links are the bytes of the string,
+ * from the last one to the first. Threads follow the chains of their codes through the round for
+ * lengths, whose sums are places, and to the end for bytes. All that they follow lies in shared
+ * memory: nothing waits for output.
  *
  * Every place in input, output and table is compared with its end before it is used. A link is a
  * code before, so chains end. Time is bounded by the output: rounds are full or end with a clear
@@ -28,8 +27,9 @@ enum {
     LZW_ROUND_BYTES = 32,                 /* fewer on average would take too long */
     LZW_SPARE_ROUNDS = 64,
     LZW_WORD = 8,  /* bytes: what is written at once */
-    LZW_LONG = 24, /* of strings that are written by words */
-    LZW_WARPS = (BLOCK_STEP + LANES - 1) / LANES
+    LZW_LONG = 16, /* of strings that are written by words */
+    LZW_THREADS = 512,
+    LZW_WARPS = LANES_STEP > 1 ? LZW_THREADS / LANES : 1 /* 1 in C, of one lane */
 };
 
 typedef enum LzwVerdict {
@@ -172,7 +172,7 @@ LANES_INLINE void lzw_write(const LzwLanes *s, uint32_t code, uint32_t n, uint8_
 LANES_INLINE void lzw_write_round(LzwLanes *s, uint32_t k, uint32_t valid, uint8_t *out,
                                   uint32_t room)
 {
-    for (uint32_t i = block_first(); i < valid; i += BLOCK_STEP) {
+    for (uint32_t i = block_first(); i < valid; i += LZW_WARPS * LANES_STEP) {
         const uint32_t begin = s->sum[i / LANES] + s->before[i], end = begin + s->length[k + i];
         if (end <= room)
             lzw_write(s, s->code[k + i], s->length[k + i], out + begin);
@@ -182,7 +182,7 @@ LANES_INLINE void lzw_write_round(LzwLanes *s, uint32_t k, uint32_t valid, uint8
     block_meet(); /* chains have been read */
 }
 
-/* Decompresses a whole stream: called by BLOCK_STEP threads, or by one thread of C. */
+/* Decompresses a whole stream: called by LZW_THREADS threads, or by one thread of C. */
 LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
 {
     uint32_t begin = 9, k = 0, done = 0;
