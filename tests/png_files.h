@@ -158,7 +158,8 @@ static inline PngSpec png_spec(uint64_t *state)
     return spec;
 }
 
-/* Number i of files of every kind and size up to 17 x 17, of which some passes have no pixels. */
+/* Makes file number i: every kind, every size up to 17 x 17. In small ones some passes have no
+ * pixels. */
 enum { PNG_SIDES = 17, PNG_SMALL = 15 * PNG_SIDES * PNG_SIDES };
 
 static inline PngSpec png_small(size_t i, uint64_t *state)

@@ -13,12 +13,15 @@ static ImgstatResult make_rows(CudaDevice *device, const DeviceEncode *call, con
                                cudaStream_t on, ImgstatError *err)
 {
     const size_t n = call->n_images;
-    if (!call->tiled || n == 0)
+    if (!call->tiled || n == 0) {
         CUDA_TRY(device, err, cuda_filter_rows((const FilterImage *)images, n, call->rows, on));
-    IMGSTAT_TRY(cuda_launched(device, on, "filter_rows", err));
-    if (call->tiled || n == 0)
+        IMGSTAT_TRY(cuda_launched(device, on, "filter_rows", err));
+    }
+    if (call->tiled || n == 0) {
         CUDA_TRY(device, err, launch_predict_tiles((const TiledImage *)images, n, call->rows, on));
-    return cuda_launched(device, on, "predict_tiles", err);
+        IMGSTAT_TRY(cuda_launched(device, on, "predict_tiles", err));
+    }
+    return IMGSTAT_OK;
 }
 
 ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *call,

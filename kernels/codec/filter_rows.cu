@@ -6,7 +6,7 @@
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
 
-enum { FILTERS = 5, WARPS = FILTER_THREADS / 32, MOST_IMAGES = 65535 };
+enum { FILTERS = 5, WARPS = FILTER_THREADS / 32 };
 
 /* A byte and its neighbours: left of it, above, above left. */
 struct Neighbours {
@@ -140,14 +140,6 @@ static __global__ void __launch_bounds__(FILTER_THREADS) filter_rows(const Filte
 cudaError_t cuda_filter_rows(const FilterImage *images, size_t n, uint32_t rows,
                              cudaStream_t stream)
 {
-    if (n == 0)
-        return load_kernel((const void *)filter_rows);
-    const unsigned row_blocks = (rows + WARPS - 1) / WARPS;
-    cudaError_t status = cudaSuccess;
-    for (size_t at = 0; at < n && status == cudaSuccess; at += MOST_IMAGES) {
-        const size_t taken = n - at < MOST_IMAGES ? n - at : MOST_IMAGES;
-        filter_rows<<<dim3(row_blocks, (unsigned)taken), FILTER_THREADS, 0, stream>>>(images + at);
-        status = cudaGetLastError();
-    }
-    return status;
+    return launch_images(filter_rows, images, n, (rows + WARPS - 1) / WARPS, FILTER_THREADS,
+                         stream);
 }

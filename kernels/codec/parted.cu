@@ -7,8 +7,8 @@
 #include "codec/parted.cuh"
 
 enum {
-    WRITERS = 1024,      /* blocks a stream that make bytes */
-    MOST_AT_ONCE = 65535 /* streams: a grid has so many blocks in its second direction */
+    WRITERS = 1024,            /* blocks a stream that make bytes */
+    MOST_AT_ONCE = GRID_Y_MOST /* streams: blocks in the second direction of a grid */
 };
 
 /*

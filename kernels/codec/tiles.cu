@@ -7,7 +7,7 @@
 #include "codec/tiles.cuh"
 #include "common/tuning.cuh"
 
-enum { THREADS = CODED_THREADS, WARPS = THREADS / LANES, GRID_Y_MOST = 65535 };
+enum { THREADS = CODED_THREADS, WARPS = THREADS / LANES };
 
 /*
  * unpredict_tiles: undoes the prediction of tiles in place.
@@ -112,14 +112,6 @@ static __global__ void __launch_bounds__(THREADS) predict_tiles(const TiledImage
 cudaError_t launch_predict_tiles(const TiledImage *images, size_t n, uint32_t rows,
                                  cudaStream_t stream)
 {
-    if (n == 0)
-        return load_kernel((const void *)predict_tiles);
-    const unsigned row_blocks = (unsigned)(((uint64_t)rows + WARPS - 1) / WARPS);
-    cudaError_t status = cudaSuccess;
-    for (size_t at = 0; at < n && status == cudaSuccess; at += GRID_Y_MOST) {
-        const size_t taken = n - at < GRID_Y_MOST ? n - at : GRID_Y_MOST;
-        predict_tiles<<<dim3(row_blocks, (unsigned)taken), THREADS, 0, stream>>>(images + at);
-        status = cudaGetLastError();
-    }
-    return status;
+    const unsigned blocks = (unsigned)(((uint64_t)rows + WARPS - 1) / WARPS);
+    return launch_images(predict_tiles, images, n, blocks, THREADS, stream);
 }

@@ -72,7 +72,7 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
     const unsigned block = deflate_pieces_block(DEFLATE_RUNS);
     const size_t listed = are_tiled(images, n) ? sizeof(TiledImage) : sizeof(FilterImage);
     Needs needs = {.pieces = 0};
-    size_t rows_there = 0;
+    size_t row_space = 0;
     for (const RowImage *image = images; image < images + n; image++) {
         if (image->result != IMGSTAT_OK)
             continue;
@@ -86,7 +86,7 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
         needs.n_there++;
         needs.pieces_there += pieces.n;
         needs.blocks_there += pieces.n * deflate_pieces_blocks(pieces.bytes, block);
-        rows_there += pieces.n * (pieces.pitch + pieces.out);
+        row_space += pieces.n * (pieces.pitch + pieces.out);
     }
     needs.out = deflate_bound(needs.filtered);
     needs.pieces_at = padded(needs.n_there * listed, PLACE_ALIGN);
@@ -99,7 +99,7 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
     needs.rows_at =
         needs.scratch_at +
         padded(deflate_pieces_scratch(needs.pieces_there, needs.blocks_there), PLACE_ALIGN);
-    needs.there = needs.rows_at + rows_there;
+    needs.there = needs.rows_at + row_space;
     return needs;
 }
 

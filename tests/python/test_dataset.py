@@ -210,6 +210,40 @@ def test_interruption(folder):
         ds.measure(endless())
 
 
+def test_callbacks_cannot_use_it(folder, tmp_path):
+    """Before that, each of these waited for ever."""
+    ds, other, refused, done = imgstat.Dataset.of(files(folder)[:1]), imgstat.Dataset(), [], []
+    uses = [lambda: ds.files, lambda: ds.failures, lambda: ds.done, lambda: len(ds), lambda: ds[0], lambda: repr(ds), lambda: ds + other,
+            lambda: ds.__iadd__(other), lambda: other.__iadd__(ds), lambda: ds == other, lambda: other == ds, lambda: pickle.dumps(ds),
+            lambda: copy.copy(ds), lambda: ds.stats(), lambda: ds.transfer("stretch"), lambda: ds.save(tmp_path / "a.rec"),
+            lambda: ds.set_shard(0, 2, bytes(16)), lambda: ds.measure([]), lambda: imgstat.Dataset.merge([other, ds])]
+
+    def use(_=None):
+        for each in uses:
+            with pytest.raises(RuntimeError, match="the Dataset is being measured"):
+                each()
+        refused.append(threading.get_ident())
+        return "group"
+
+    class Using(io.BytesIO):
+        def readinto(self, to):
+            use()
+            return super().readinto(to)
+
+    ds.measure(files(folder)[1:3], progress=use)
+    ds.measure((use() and path for path in files(folder)[3:6]), threads=2)
+    ds.measure([Using(files(folder)[6].read_bytes())])
+    ds.measure(files(folder)[7:8], group=use)
+    before = signal.signal(signal.SIGALRM, lambda *_: use())
+    try:
+        ds.measure(files(folder)[8:9], progress=lambda _: os.kill(os.getpid(), signal.SIGALRM))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(refused) >= 8 and ds.files == 9 and not ds.failed and not other.files
+    other.measure(files(folder)[:2], progress=lambda n: ds.files == 9 or done.append(n))  # that may use another one
+    assert other.files == 2 and not done
+
+
 def test_threads(folder):
     """Threads measure into data sets of their own, and into one that they share."""
     shared, own = imgstat.Dataset(), []

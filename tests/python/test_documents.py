@@ -2,7 +2,6 @@
 """docs/python.md and docs/migrate.md say what is true: their examples run, the recipes make the record of one process.
 The pictures of the documents are what docs/pictures/make.py draws."""
 import doctest
-import importlib
 import os
 import shutil
 import subprocess

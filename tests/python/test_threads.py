@@ -81,6 +81,7 @@ def test_values_are_shared():
         steady(lambda: pickle.loads(pickle.dumps(record + record)).to_bytes()),
         steady(lambda: (hash(transfer), transfer.to_json(), transfer.parameters, transfer.apply(x).tolist())),
         may_fail(lambda: chain(x)),  # serves one call at a time
+        steady(lambda: (stats._repr_html_(), record._repr_html_())),
         steady(lambda: (imgstat.stats(x).mean, imgstat.percentile(f, 50), imgstat.normalize(f).tolist())),
     ])
 
@@ -89,6 +90,13 @@ def test_objects_that_change_are_shared(testdata):
     path, other = testdata / "photo.tif", testdata / "good-rgb.png"
     file, data, sums = imgstat.open(io.BytesIO(path.read_bytes())), imgstat.Dataset(), imgstat.Record.of(image("H"))
     closing = [imgstat.open(other)]
+    transfer = file[0].record().transfer("stretch")
+
+    def transformed():
+        output = io.BytesIO()
+        done, = imgstat.transform_files([(other.read_bytes(), output)], transfer=transfer, format="png")
+        assert not done.error
+        return output.getvalue()
 
     def reopen():
         closing[0].close()
@@ -102,6 +110,8 @@ def test_objects_that_change_are_shared(testdata):
         lambda: closing[0].closed,
         lambda: [measured.stats.mean for measured in imgstat.measure_files([path, other], threads=2)],
         lambda: data.measure([random.choice([path, other])], threads=1),
+        lambda: data.measure((path for path in [other] * 3), group=lambda _: random.choice("ab"), progress=lambda n: n, threads=2),
+        steady(transformed),
         lambda: (len(data), [record.mean for record in data], data.failures, data.to_bytes(), repr(data)),
         lambda: data.stats(percentiles=[50]),
         lambda: sums.__iadd__(sums + sums) if sums.count < 1 << 40 else None,

@@ -22,7 +22,7 @@ typedef struct Info {
     ImgstatFile *file;
     uint32_t *pages; /* n of them */
     uint32_t n;
-    Table *table; /* of people: NULL before the first page */
+    Table *table; /* for people; NULL before the first page */
     bool cloud_optimized;
     bool failed;
     bool follows; /* a file was listed before */

@@ -18,13 +18,13 @@ typedef struct Problem {
 struct InputJobs {
     const Options *options;
     InputPart part;
-    InputStream *stream; /* of the first pass the caller's */
-    InputStream *own;    /* of later ones */
+    InputStream *stream; /* where inputs come from: the caller's stream in the first pass ... */
+    InputStream *own;    /* ... and this one, made anew, in each later pass */
     InputList *window;
-    size_t at;         /* of the window, what comes next */
-    bool again;        /* a later pass */
-    char *group;       /* of the latest job */
-    Problem *problems; /* threads may be opening them still */
+    size_t at;         /* the index in the window of the input that comes next */
+    bool again;        /* this is a later pass */
+    char *group;       /* the group of the latest job */
+    Problem *problems; /* all so far: a thread may still be opening one */
     size_t unmatched;
     char *unmatched_name;
 };

@@ -14,28 +14,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WINDOW = 8192 }; /* inputs: the end of a window, where threads wait, costs nothing then */
+/* Inputs of a window. Threads wait at its end: among so many inputs that costs nothing. */
+enum { WINDOW = 8192 };
 
 struct InputStream {
     const Options *options;
     InputPart part;
     bool warns;
-    size_t next;       /* of the names of the command line */
-    NameReader reader; /* of the others */
-    size_t listed;     /* names that were taken from there */
-    Walk *walk;        /* of the directory that is walked; NULL: none */
-    char *directory;   /* its name, and how many inputs it gave */
-    size_t found;
-    Tar *tar;          /* that is listed; NULL: none */
+    size_t next;       /* the index of the next name on the command line */
+    NameReader reader; /* reads the names of --files0-from ... */
+    size_t listed;     /* ... and has given so many */
+    Walk *walk;        /* walks `directory`; NULL: no directory is being walked */
+    char *directory;
+    size_t found;      /* inputs that the directory gave */
+    Tar *tar;          /* lists `archive`; NULL: no archive is being listed */
     Input archive;     /* as it was named */
-    size_t tar_length; /* of its path; the rest of the name is the member that is wanted */
-    size_t members;    /* that it gave */
-    bool walked;       /* a directory or an archive came */
+    size_t tar_length; /* bytes of its path in that name; behind it is the member that is wanted */
+    size_t members;    /* inputs that the archive gave */
+    bool walked;       /* there was a directory or an archive */
     bool ended;
-    uint64_t before;  /* weight of what came before the next input */
-    uint32_t reached; /* part of the latest input that was taken */
-    Input held;       /* of a later part, and not taken; path NULL: none */
-    size_t given;     /* inputs */
+    uint64_t before;  /* weight of the inputs before the next one */
+    uint32_t reached; /* the part that the latest input was in */
+    Input held;       /* an input of a later part, which waits for it; path NULL: none */
+    size_t given;     /* inputs that were returned */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */

@@ -30,9 +30,9 @@ typedef struct Run {
     Progress progress;
     pthread_mutex_t lock; /* guards the list and `expected` */
     Flight *first, *last;
-    size_t expected;        /* inputs of this read; 0: not known */
-    size_t begun, reported; /* inputs of this read; `first` is input `reported` */
-    size_t all;             /* of the first read */
+    size_t expected;        /* inputs that this read will have; 0: not known */
+    size_t begun, reported; /* inputs of this read; `first` is the one numbered `reported` */
+    size_t all;             /* inputs that the first read had */
 } Run;
 
 /* ---- Texts ----------------------------------------------------------------------------------- */

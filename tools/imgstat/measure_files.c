@@ -24,14 +24,15 @@ typedef struct Texts {
 typedef struct Run {
     const MeasureFiles *what;
     ImgstatJob *jobs; /* the inputs that lead to files */
-    size_t *input;    /* of each job */
+    size_t *input;    /* for each job, the index of its input in the window */
     Texts *texts;
     size_t n;
     bool direct; /* nothing waits: a file of many pages takes no memory for its results */
     PlanDevice device;
     Progress progress;
-    size_t reported;         /* inputs of the window */
-    size_t measured, failed; /* of the windows before; of all */
+    size_t reported; /* inputs of this window */
+    size_t measured; /* inputs of earlier windows */
+    size_t failed;   /* inputs of all windows so far */
 } Run;
 
 /* ---- Texts ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ bool option_is_standard_output(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Of report. */
+/* Checks the options of report. */
 static bool check_report(const char *name, const Options *o)
 {
     if (option_is_standard_output(o->report) && o->style == OUTPUT_JSON)
@@ -31,7 +31,7 @@ static bool check_plot_name(const char *name, const Options *o)
            usage_error(name, "--plot writes FILE.svg, FILE.png or -, not '%s'", o->plot);
 }
 
-/* Of compare. */
+/* Checks the options of compare. */
 static bool check_compare(const char *name, const Options *o)
 {
     if (o->n_names != 2)

@@ -314,7 +314,7 @@ static bool check_standard_input(const char *name, bool apply, const Options *o)
                            "standard input is the list of --files0-from already: it cannot "
                            "be the %s as well",
                            apply ? "transfer" : "reference");
-    const char *first = NULL; /* of the inputs */
+    const char *first = NULL; /* the first name that means standard input */
     for (size_t i = 0; first == NULL && i < o->n_names; i++)
         if (option_is_standard_input(o->names[i]))
             first = o->names[i];

@@ -90,9 +90,9 @@ static char *path_in_folder(const TransformOptions *t, const Input *input)
 /* A file that is to be written: symbolic links are followed, as writing does. */
 typedef struct Place {
     char *path;
-    const char *from;  /* what becomes it */
-    const char *pages; /* of that; NULL: all */
-    const char *to;    /* as it was called */
+    const char *from;  /* the input that it is made from */
+    const char *pages; /* the pages of the input; NULL: all */
+    const char *to;    /* its name as the output was named */
 } Place;
 
 static char *copy(const char *text, size_t length)
@@ -222,7 +222,7 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
     const char *const reference = o->transform.reference;
     Identity *const inputs = text_alloc((outputs->n + 3) * sizeof *inputs);
-    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
+    char *path = NULL, *page = NULL; /* the parts of a reference "file[page]" */
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
         n += identify(outputs->jobs[i].input, &outputs->jobs[i], &inputs[n]);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row that is written, and what it is of. */
+/* A row that is being written, and what it describes. */
 typedef struct Row {
     FILE *out;
     const Report *report;
@@ -122,7 +122,7 @@ static void put_sum(const Row *row)
     }
 }
 
-/* The page of an extremum. */
+/* Writes the page that an extremum is on. */
 static void put_page_of(const Row *row, uint32_t page)
 {
     if (row->stats.count == 0)
@@ -133,7 +133,7 @@ static void put_page_of(const Row *row, uint32_t page)
         put_text(row, report_name_of(row->report, page).text);
 }
 
-/* Of an image. */
+/* Writes a field that says something about the image. */
 static void put_of_image(const Row *row, Field field)
 {
     const Report *const report = row->report;
@@ -195,7 +195,7 @@ static void put_of_image(const Row *row, Field field)
     }
 }
 
-/* A number of a channel that is a count, a place or a page. */
+/* Writes a count, a place or a page of a channel. */
 static void put_of_channel(const Row *row, Field field)
 {
     const ImgstatStats *const s = &row->stats;
@@ -243,7 +243,7 @@ static void put_of_channel(const Row *row, Field field)
     }
 }
 
-/* A statistic. */
+/* Writes a statistic of a channel. */
 static void put_statistic(const Row *row, Field field)
 {
     const ImgstatStats *const s = &row->stats;

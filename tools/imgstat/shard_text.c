@@ -25,7 +25,7 @@ static bool is_merged(const Options *o)
 
 typedef struct Work {
     const ShardCommand *command;
-    bool several; /* inputs */
+    bool several; /* there are several inputs */
 } Work;
 
 /* An archive is several inputs where it has several members. */
@@ -151,7 +151,7 @@ typedef struct Member {
     const ShardSet *set;
     Work work;
     ImgstatDataset *own; /* NULL, or what it measured */
-    bool *done;          /* of shard k: done[k] */
+    bool *done;          /* done[k]: shard k is done */
     uint32_t printed;
     PartRun sum;
 } Member;
@@ -179,7 +179,7 @@ static bool add_shard(Member *member, ImgstatDataset *one, uint32_t shard)
 typedef struct RecordShard {
     const ShardSet *set;
     uint32_t shard;
-    ImgstatDataset *all; /* receives it */
+    ImgstatDataset *all; /* the record is merged into this */
 } RecordShard;
 
 static void work_record(PartRun *run)

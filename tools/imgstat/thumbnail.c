@@ -52,7 +52,7 @@ static void on_jpeg_error(j_common_ptr jpeg)
 
 static void compress(const uint8_t *levels, unsigned components, Thumbnail *out)
 {
-    struct jpeg_error_mgr errors; /* of it only lack of memory can come, which ends the program */
+    struct jpeg_error_mgr errors; /* the only possible one, lack of memory, ends the program */
     struct jpeg_compress_struct jpeg = {.err = jpeg_std_error(&errors)};
     unsigned long bytes = 0;
     errors.error_exit = on_jpeg_error;

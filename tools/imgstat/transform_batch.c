@@ -132,7 +132,7 @@ ImgstatResult transform_batch_run(TransformRun *run, const TransformWork *work)
     const Options *const o = run->options;
     const TransformOptions *const t = &o->transform;
     ImgstatError error;
-    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
+    char *path = NULL, *page = NULL; /* the parts of a reference "file[page]" */
     const bool match = t->method.transform == IMGSTAT_MATCH;
     const bool paged = match && input_names_pages(t->reference, &path, &page);
     const bool all = work->together == IMGSTAT_BY_ALL;

@@ -34,11 +34,11 @@ typedef struct Level {
 struct Walk {
     const Options *options;
     size_t below;
-    void *entered; /* a tree of Folder: which path leads to a directory. Only with --recursive */
-    Level *levels; /* n_levels of them: the directory that is walked, and those above */
+    void *entered; /* with --recursive: a tree of the Folders that were entered */
+    Level *levels; /* n_levels: from the directory that was named down to the one being read */
     size_t n_levels, capacity;
     bool warns;
-    char *problem_path, *problem; /* of the directory named */
+    char *problem_path, *problem; /* why the directory that was named cannot be read; or NULL */
 };
 
 char *walk_problem(const char *path, const char *cause)

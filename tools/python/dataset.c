@@ -112,6 +112,8 @@ static PyObject *set_shard(PyObject *self, PyObject *args)
     }
     ImgstatError err = {0};
     ImgstatDataset *const dataset = saved_lock(self);
+    if (!dataset)
+        return NULL;
     const ImgstatResult res =
         imgstat_dataset_set_shard(dataset, shard, n, (const uint8_t *)set, &err);
     saved_unlock(self);
@@ -124,7 +126,10 @@ static PyObject *set_shard(PyObject *self, PyObject *args)
 
 static Py_ssize_t length(PyObject *self)
 {
-    const size_t n = imgstat_dataset_records(saved_lock(self));
+    ImgstatDataset *const dataset = saved_lock(self);
+    if (!dataset)
+        return -1;
+    const size_t n = imgstat_dataset_records(dataset);
     saved_unlock(self);
     return (Py_ssize_t)n;
 }
@@ -152,6 +157,8 @@ static PyObject *item(PyObject *self, Py_ssize_t i)
     ImgstatRecord *copy = NULL;
     ImgstatError err = {0};
     ImgstatResult res = IMGSTAT_OK;
+    if (saved_check(self) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&saved->lock);
     const ImgstatRecord *const record =
@@ -178,7 +185,7 @@ static PyObject *make_transfer(PyObject *self, PyObject *args, PyObject *kwargs)
     const KeywordSet sets[] = {{own_keywords, &name}, {method_keywords, &options}};
     ImgstatTransform transform;
     ImgstatMethod method;
-    if (!PyArg_ParseTuple(args, "|O:transfer", &name) ||
+    if (saved_check(self) < 0 || !PyArg_ParseTuple(args, "|O:transfer", &name) ||
         keywords_read("transfer", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
         transform_of_name(name, &options, &transform) < 0 ||
         method_read(&options, transform, &method) < 0)
@@ -198,6 +205,8 @@ static PyObject *repr(PyObject *self)
 {
     ImgstatAccount account;
     ImgstatDataset *const dataset = saved_lock(self);
+    if (!dataset)
+        return NULL;
     imgstat_dataset_account(dataset, &account);
     const size_t n = imgstat_dataset_records(dataset);
     saved_unlock(self);
@@ -222,7 +231,7 @@ PyDoc_STRVAR(
     "as threads\n  become free, on any of them.\n"
 #define BATCH_DOC                                                                                \
     "progress: called with the number of files that are done; an exception that it raises ends " \
-    "the batch,\n  as Ctrl-C does. It must not use the data set.\n"                              \
+    "the batch,\n  as Ctrl-C does. Neither it nor files and group can use the data set.\n"       \
     "device: 'cpu', or GPUs such as 'cuda:0,1' or 'cuda:all'. threads: 0 for all processors.\n"  \
     "open: what imgstat.open takes."
 PyDoc_STRVAR(

@@ -33,10 +33,20 @@ static PyObject *attribute(const ImgstatAccount *account, Attribute which)
     Py_RETURN_NONE;
 }
 
+/* Takes the lock and finds the account. Returns false, without the lock, with an exception. */
+static bool lock_account(PyObject *self, ImgstatAccount *out)
+{
+    ImgstatDataset *const dataset = saved_lock(self);
+    if (dataset)
+        imgstat_dataset_account(dataset, out);
+    return dataset != NULL;
+}
+
 static PyObject *get(PyObject *self, void *which)
 {
     ImgstatAccount account;
-    imgstat_dataset_account(saved_lock(self), &account);
+    if (!lock_account(self, &account))
+        return NULL;
     PyObject *const made = attribute(&account, (Attribute)(intptr_t)which);
     saved_unlock(self);
     return made;
@@ -46,7 +56,8 @@ static PyObject *get_done(PyObject *self, void *unused)
 {
     (void)unused;
     ImgstatAccount account;
-    imgstat_dataset_account(saved_lock(self), &account);
+    if (!lock_account(self, &account))
+        return NULL;
     const size_t bytes = (account.shards + 7) / 8;
     uint8_t *const done = malloc(bytes + 1);
     if (done && bytes)
@@ -96,7 +107,8 @@ static PyObject *get_failures(PyObject *self, void *unused)
 {
     (void)unused;
     ImgstatAccount account;
-    imgstat_dataset_account(saved_lock(self), &account);
+    if (!lock_account(self, &account))
+        return NULL;
     ImgstatFailure *const failures = copy_failures(&account);
     saved_unlock(self);
     PyObject *list = failures ? PyList_New((Py_ssize_t)account.n_failures) : PyErr_NoMemory();

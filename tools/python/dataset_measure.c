@@ -86,7 +86,7 @@ PyObject *dataset_measure(PyObject *self, PyObject *args, PyObject *kwargs)
                                {open_keywords, &words.open},
                                {run_keywords, &words.run},
                                {own_keywords, &words}};
-    if (!PyArg_ParseTuple(args, "O:measure", &words.files) ||
+    if (saved_check(self) < 0 || !PyArg_ParseTuple(args, "O:measure", &words.files) ||
         keywords_read("measure", kwargs, sets, sizeof sets / sizeof sets[0]) < 0)
         return NULL;
     Call call = {.how.mask = NULL};
@@ -96,7 +96,9 @@ PyObject *dataset_measure(PyObject *self, PyObject *args, PyObject *kwargs)
         ImgstatResult res;
         work_begin(&call.jobs.work, NULL);
         pthread_mutex_lock(&saved->lock);
+        atomic_store(&saved->measured, true);
         res = imgstat_dataset_measure(saved->object, &call.batch, &call.jobs.stream, &err);
+        atomic_store(&saved->measured, false);
         pthread_mutex_unlock(&saved->lock);
         work_end(&call.jobs.work);
         made = file_jobs_answer(state, &call.jobs, Py_NewRef(self), res, &err);

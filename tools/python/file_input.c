@@ -61,7 +61,7 @@ static ImgstatResult read_object(void *context, uint64_t offset, void *to, size_
 {
     FileInput *const input = context;
     pthread_mutex_lock(&input->lock);
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    const PyGILState_STATE gil = work_enter();
     PyObject *const sought =
         PyObject_CallMethod(input->object, "seek", "K", (unsigned long long)offset);
     Py_ssize_t n = -1;
@@ -75,7 +75,7 @@ static ImgstatResult read_object(void *context, uint64_t offset, void *to, size_
     *got = n < 0 ? 0 : (size_t)n;
     const ImgstatResult res =
         PyErr_Occurred() ? error_keep(&input->raised, "cannot be read", err) : IMGSTAT_OK;
-    PyGILState_Release(gil);
+    work_leave(gil);
     pthread_mutex_unlock(&input->lock);
     return res;
 }

@@ -64,7 +64,7 @@ static Flight *flight_create(const FileJobs *jobs, PyObject *item)
 static bool next(void *context, ImgstatJob *job)
 {
     FileJobs *const jobs = context;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    const PyGILState_STATE gil = work_enter();
     PyObject *const item = jobs->kept ? NULL : PyIter_Next(jobs->iterator);
     Flight *const flight = item ? flight_create(jobs, item) : NULL;
     Py_XDECREF(item);
@@ -77,7 +77,7 @@ static bool next(void *context, ImgstatJob *job)
         ImgstatError unused;
         (void)error_keep(&jobs->kept, "the files", &unused);
     }
-    PyGILState_Release(gil);
+    work_leave(gil);
     if (!flight)
         return false;
     pthread_mutex_lock(&jobs->lock);
@@ -106,7 +106,7 @@ static Flight *take_first(FileJobs *jobs)
 static bool restart(void *context)
 {
     FileJobs *const jobs = context;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    const PyGILState_STATE gil = work_enter();
     for (Flight *flight; (flight = take_first(jobs));)
         flight_destroy(flight);
     jobs->reported = 0;
@@ -119,7 +119,7 @@ static bool restart(void *context)
         PyErr_Clear();
         Py_XDECREF(again);
     }
-    PyGILState_Release(gil);
+    work_leave(gil);
     return other;
 }
 
@@ -128,7 +128,7 @@ static bool restart(void *context)
 bool file_jobs_read(void *context, size_t n)
 {
     FileJobs *const jobs = context;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    const PyGILState_STATE gil = work_enter();
     /* Files that were at work are reported after the end as well. */
     bool good = !PyErr_Occurred() && PyErr_CheckSignals() == 0;
     for (; jobs->reported < n; jobs->reported++) {
@@ -146,7 +146,7 @@ bool file_jobs_read(void *context, size_t n)
         good = answer != NULL;
         Py_XDECREF(answer);
     }
-    PyGILState_Release(gil);
+    work_leave(gil);
     return good;
 }
 

@@ -44,7 +44,7 @@ int write_read(const WriteOptions *options, ImgstatWrite *out)
 static ImgstatResult write_object(void *context, const void *bytes, size_t n, ImgstatError *err)
 {
     FileOutput *const output = context;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    const PyGILState_STATE gil = work_enter();
     PyObject *const written =
         PyObject_CallMethod(output->object, "write", "y#", (const char *)bytes, (Py_ssize_t)n);
     if (written && PyLong_Check(written) && PyLong_AsSsize_t(written) != (Py_ssize_t)n)
@@ -52,7 +52,7 @@ static ImgstatResult write_object(void *context, const void *bytes, size_t n, Im
     Py_XDECREF(written);
     const ImgstatResult res =
         PyErr_Occurred() ? error_keep(&output->raised, "cannot be written", err) : IMGSTAT_OK;
-    PyGILState_Release(gil);
+    work_leave(gil);
     return res;
 }
 

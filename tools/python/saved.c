@@ -73,6 +73,7 @@ PyObject *saved_new(PyTypeObject *type, const SavedKind *kind, void *object)
     }
     self->kind = kind;
     self->object = object;
+    atomic_init(&self->measured, false);
     pthread_mutex_init(&self->lock, NULL);
     return (PyObject *)self;
 }
@@ -87,9 +88,23 @@ void saved_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+/* A callback that looks before another thread begins to measure waits for that one, whose callbacks
+ * wait for nobody. */
+int saved_check(PyObject *self)
+{
+    const Saved *const saved = (Saved *)self;
+    if (!work_is_within() || !atomic_load(&saved->measured))
+        return 0;
+    PyErr_Format(PyExc_RuntimeError, "the %s is being measured: callbacks cannot use it",
+                 saved->kind->name);
+    return -1;
+}
+
 void *saved_lock(PyObject *self)
 {
     Saved *const saved = (Saved *)self;
+    if (saved_check(self) < 0)
+        return NULL;
     work_lock(&saved->lock);
     return saved->object;
 }
@@ -113,6 +128,8 @@ PyObject *saved_copy(PyObject *self, PyObject *unused)
     void *made;
     ImgstatError err = {0};
     ImgstatResult res;
+    if (saved_check(self) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     res = saved_copy_object(self, &made, &err);
     Py_END_ALLOW_THREADS
@@ -126,6 +143,8 @@ static PyObject *add_to(PyObject *into, PyObject *from)
 {
     ImgstatError err = {0};
     ImgstatResult res;
+    if (saved_check(into) < 0 || saved_check(from) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     res = merge((Saved *)into, (Saved *)from, &err);
     Py_END_ALLOW_THREADS
@@ -196,6 +215,8 @@ PyObject *saved_to_bytes(PyObject *self, PyObject *unused)
     size_t n;
     ImgstatError err = {0};
     ImgstatResult res;
+    if (saved_check(self) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     res = pack((Saved *)self, &bytes, &n, &err);
     Py_END_ALLOW_THREADS
@@ -242,6 +263,8 @@ PyObject *saved_compare(PyObject *a, PyObject *b, int operation)
     bool equal = false;
     ImgstatError err = {0};
     ImgstatResult res;
+    if (saved_check(a) < 0 || saved_check(b) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     res = pack((Saved *)a, &bytes_a, &n_a, &err);
     if (res == IMGSTAT_OK)
@@ -263,7 +286,8 @@ PyObject *saved_save(PyObject *self, PyObject *args, PyObject *kwargs)
     static char *names[] = {"path", "replace", NULL};
     PyObject *path;
     int replace = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:save", names, PyUnicode_FSConverter,
+    if (saved_check(self) < 0 ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:save", names, PyUnicode_FSConverter,
                                      &path, &replace))
         return NULL;
     Saved *const saved = (Saved *)self;

@@ -6,6 +6,7 @@
 #include "module.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* The calls of the library for one of these classes. All go without the GIL. */
 typedef struct SavedKind {
@@ -21,11 +22,12 @@ typedef struct SavedKind {
 } SavedKind;
 
 /* The lock guards the object. No thread waits for it with the GIL, and none that holds it runs code
- * of Python. */
+ * of Python but callbacks, which would wait for it for ever: saved_check. */
 typedef struct Saved {
     PyObject_HEAD const SavedKind *kind;
     void *object;
     pthread_mutex_t lock;
+    atomic_bool measured; /* by a call that has the lock and calls back: dataset_measure.c */
 } Saved;
 
 /* Makes an object of the class, which takes over that of the library, also on failure: NULL, with
@@ -33,7 +35,10 @@ typedef struct Saved {
 PyObject *saved_new(PyTypeObject *type, const SavedKind *kind, void *object);
 void saved_dealloc(PyObject *self);
 
-/* Takes the lock and returns the object of the library. */
+/* Refuses an object that is being measured to callbacks. 0, or -1 with an exception. */
+int saved_check(PyObject *self);
+
+/* Takes the lock and returns the object of the library. NULL, without the lock: an exception. */
 void *saved_lock(PyObject *self);
 void saved_unlock(PyObject *self);
 

@@ -209,7 +209,7 @@ static bool report(void *context, const ImgstatDone *done)
     file->skipped = done->skipped;
     file->result = done->result;
     file->message = done->result == IMGSTAT_OK ? NULL : strdup(done->message);
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    const PyGILState_STATE gil = work_enter();
     /* Files that were at work are reported after the end as well. */
     bool good = !PyErr_Occurred() && PyErr_CheckSignals() == 0;
     if (good && call->progress) {
@@ -218,7 +218,7 @@ static bool report(void *context, const ImgstatDone *done)
         good = answer != NULL;
         Py_XDECREF(answer);
     }
-    PyGILState_Release(gil);
+    work_leave(gil);
     return good;
 }
 

@@ -22,6 +22,26 @@ void work_begin(Work *work, const atomic_bool *stop)
     work->thread = PyEval_SaveThread();
 }
 
+/* How many callbacks the thread is in. */
+static _Thread_local unsigned within;
+
+PyGILState_STATE work_enter(void)
+{
+    within++;
+    return PyGILState_Ensure();
+}
+
+void work_leave(PyGILState_STATE gil)
+{
+    PyGILState_Release(gil);
+    within--;
+}
+
+bool work_is_within(void)
+{
+    return within > 0;
+}
+
 /* Python handles signals on the main thread alone. */
 static void look(Work *work)
 {
@@ -32,8 +52,10 @@ static void look(Work *work)
     if (gettid() != getpid())
         return;
     PyEval_RestoreThread(work->thread);
+    within++;
     if (PyErr_Occurred() || PyErr_CheckSignals() != 0)
         atomic_store(&work->ended, true);
+    within--;
     work->thread = PyEval_SaveThread();
 }
 

@@ -25,6 +25,14 @@ void work_begin(Work *work, const atomic_bool *stop);
 bool work_cancelled(void *context);
 void work_end(Work *work);
 
+/* Takes the interpreter's lock for a callback of the library, on any thread, and gives it back. */
+PyGILState_STATE work_enter(void);
+void work_leave(PyGILState_STATE gil);
+
+/* Whether the calling thread is in a callback, or in what handles a signal during a call: the call
+ * goes on when that has returned. */
+bool work_is_within(void);
+
 /* Begins a call in which threads of the library call objects of Python: only in the main
  * interpreter do they find it. 0, or -1 with an exception. */
 int work_calls_back(void);
