@@ -253,7 +253,7 @@ static std::vector<Case> every_png(void)
 static std::vector<Case> every_tiff(void)
 {
     static const uint32_t sizes[][2] = {{1, 1},    {2, 3},    {5, 40},   {33, 17},
-                                        {257, 64}, {1, 5000}, {700, 300}};
+                                        {257, 64}, {1, 5000}, {400, 300}};
     std::vector<Case> cases;
     unsigned number = 0;
     for (const uint32_t(&size)[2] : sizes)
