@@ -16,6 +16,8 @@ import pytest
 import imgstat
 
 np = pytest.importorskip("numpy")
+if os.environ.get("IMGSTAT_TEST_SMALL") == "1":
+    pytest.skip("few calls show nothing", allow_module_level=True)
 
 ROUNDS = 3  # what does not grow in one of them has reached its size
 CALLS_OF_ROUND = (2000 if "IMGSTAT_TEST_SMALL" in os.environ else 100_000) // ROUNDS

@@ -240,19 +240,16 @@ def test_calls_from_many_threads():
 
 def test_the_interpreter_runs_meanwhile():
     x = np.random.default_rng(1).random((8, 1024, 1024))
-    turns, done = 0, False
 
-    def work():
-        nonlocal done
-        imgstat.stats(x, axes="NHW", median=True, threads=1)
-        done = True
-    thread = threading.Thread(target=work)
-    thread.start()
-    while not done:
-        turns += 1
-        time.sleep(0.001)
-    thread.join()
-    assert turns > 5
+    def turns():
+        thread = threading.Thread(target=imgstat.stats, args=[x], kwargs={"axes": "NHW", "median": True, "threads": 1})
+        thread.start()
+        n = 0
+        while thread.is_alive():
+            n += 1
+            time.sleep(0.001)
+        return n
+    assert any(turns() > 5 for _ in range(20))  # a loaded machine may do all of one before it goes on here
 
 
 def test_a_fork_measures_too():
