@@ -239,17 +239,25 @@ def test_calls_from_many_threads():
 
 
 def test_the_interpreter_runs_meanwhile():
-    x = np.random.default_rng(1).random((8, 1024, 1024))
+    x = np.broadcast_to(np.random.default_rng(1).random((1, 1024, 1024)), (64, 1024, 1024))
+    turns, done = 0, threading.Event()
 
-    def turns():
-        thread = threading.Thread(target=imgstat.stats, args=[x], kwargs={"axes": "NHW", "median": True, "threads": 1})
-        thread.start()
-        n = 0
-        while thread.is_alive():
-            n += 1
-            time.sleep(0.001)
-        return n
-    assert any(turns() > 5 for _ in range(20))  # a loaded machine may do all of one before it goes on here
+    def turn():
+        nonlocal turns
+        while not done.wait(0.001):
+            turns += 1
+
+    def during():
+        before = turns
+        imgstat.stats(x, axes="NHW", median=True, threads=1)
+        return turns - before
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    found = any(during() > 5 for _ in range(20))  # a loaded machine may do a whole call before it goes on there
+    done.set()
+    thread.join()
+    assert found
 
 
 def test_a_fork_measures_too():
