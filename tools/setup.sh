@@ -24,7 +24,6 @@ c:xxhash.h        libxxhash-dev
 ?pc:libarchive    libarchive-dev
 "
 test_needs="
-pc:criterion      libcriterion-dev
 python3           python3
 ?c++              g++
 ?ccache           ccache

@@ -224,17 +224,27 @@ static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* The bins of a channel of a narrow type from that of the minimum to that of the maximum. */
+static const uint64_t *bins_between(const Record *record, uint16_t c, size_t *n)
+{
+    const Tally *const tally = &record->tally[c];
+    *n = tally->max_key - tally->min_key + 1;
+    return record->bins + c * sample_record_bins(record->sample) + tally->min_key;
+}
+
 static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
 {
     const Record *const record = work->out->record;
-    const size_t bins = sample_record_bins(record->sample);
     uint64_t key = 0;
+    size_t n;
     if (record->tally[c].n == 0 || (!work->narrow && !work->how->mode))
         return IMGSTAT_OK;
-    if (work->narrow)
-        key = statistics_mode(record->bins + c * bins, bins);
-    else
+    if (work->narrow) {
+        const uint64_t *const bins = bins_between(record, c, &n);
+        key = record->tally[c].min_key + statistics_mode(bins, n);
+    } else {
         IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, *work->reads, &key, err));
+    }
     work->out->channel[c].stats.mode = sample_value(record->sample, key);
     return IMGSTAT_OK;
 }
@@ -244,11 +254,11 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
 static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure *how,
                          const Histogram *h)
 {
-    const size_t bins = sample_record_bins(record->sample);
     const bool by_value = sample_is_narrow(record->sample) && !sample_is_float(record->sample);
-    if (by_value && !how->bins && !how->has_range)
-        return statistics_entropy(record->bins + c * bins, bins);
-    return statistics_entropy(h->counts, h->bins);
+    size_t n = h->bins;
+    const bool own = by_value && !how->bins && !how->has_range;
+    const uint64_t *const counts = own ? bins_between(record, c, &n) : h->counts;
+    return statistics_entropy(counts, n);
 }
 
 static ImgstatResult find_all(Work *work, ImgstatError *err)

@@ -213,11 +213,13 @@ static void count_bins(const Record *record, uint16_t channel, Histogram *h)
 /* One bin a value: the same bins, from lo on. */
 static void copy_bins(const Record *record, uint16_t channel, Histogram *h)
 {
+    const Tally *const tally = &record->tally[channel];
     const int64_t n = (int64_t)sample_record_bins(record->sample);
     const uint64_t *const bins = record->bins + channel * n;
     const int64_t first = (int64_t)h->lo + (sample_is_signed(record->sample) ? n / 2 : 0);
-    for (int64_t k = first < 0 ? -first : 0; k < (int64_t)h->bins && first + k < n; k++)
-        h->counts[k] = bins[first + k];
+    const int64_t low = (int64_t)tally->min_key, high = (int64_t)tally->max_key;
+    for (int64_t key = low < first ? first : low; key <= high && key - first < h->bins; key++)
+        h->counts[key - first] = bins[key];
 }
 
 ImgstatResult histogram_create(BufferCache *cache, const Record *record, uint16_t channel,

@@ -205,18 +205,18 @@ static void settle_tally(ImgstatSample sample, Tally *tally, uint64_t *bins, boo
         tally->nan += drain(bins, 0, ninf - 1);
         tally->nan += drain(bins, pinf + 1, last);
     }
+    uint64_t low = 0, high = last;
+    while (low < last && !bins[low])
+        low++;
+    while (high > low && !bins[high])
+        high--;
     tally->n = 0;
-    for (uint64_t k = 0; k <= last; k++)
+    for (uint64_t k = low; k <= high; k++)
         tally->n += bins[k];
-    tally->min_key = tally->max_key = 0;
-    if (tally->n == 0) {
+    tally->min_key = tally->n > 0 ? low : 0;
+    tally->max_key = tally->n > 0 ? high : 0;
+    if (tally->n == 0)
         tally->min_at = tally->max_at = 0;
-        return;
-    }
-    while (!bins[tally->min_key])
-        tally->min_key++;
-    for (tally->max_key = last; !bins[tally->max_key];)
-        tally->max_key--;
 }
 
 void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key)

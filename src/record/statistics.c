@@ -47,26 +47,28 @@ static void fold(Sums *sums, __int128 part[4], unsigned shift, unsigned powers)
     }
 }
 
-/* Adds n neighbouring bins of integers, the first of which counts x: sums of powers of the distance
- * from it fit 64 bits, and those of the values follow. n <= RUN, and the counts add up to less than
- * 2^31. */
+/* Adds n neighbouring bins of integers, the first of which counts x. Sums of sums from the last bin
+ * on, which need no products, give those of powers of the distance j from x - 1: after the loop a_m
+ * is the sum of counts times C(j + m - 1, m). From these follow those of the values. n <= RUN, and
+ * the counts add up to less than 2^31: all fit 64 bits. */
 enum { RUN = 256 };
 static void add_run(const uint64_t *bins, size_t n, int64_t x, __int128 part[4])
 {
-    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0;
-    for (uint64_t k = 0; k < n; k++) {
-        const uint64_t k2 = k * k;
-        s0 += bins[k];
-        s1 += bins[k] * k;
-        s2 += bins[k] * k2;
-        s3 += bins[k] * (k2 * k);
-        s4 += bins[k] * (k2 * k2);
+    uint64_t a0 = 0, a1 = 0, a2 = 0, a3 = 0, a4 = 0;
+    for (size_t k = n; k-- > 0;) {
+        a0 += bins[k];
+        a1 += a0;
+        a2 += a1;
+        a3 += a2;
+        a4 += a3;
     }
-    const __int128 first = x, first2 = first * x, first3 = first2 * x;
+    const uint64_t s0 = a0, s1 = a1, s2 = 2 * a2 - a1, s3 = 6 * (a3 - a2) + a1;
+    const uint64_t s4 = 24 * a4 - 36 * a3 + 14 * a2 - a1;
+    const __int128 first = x - 1, first2 = first * first, first3 = first2 * first;
     part[0] += first * s0 + s1;
     part[1] += first2 * s0 + 2 * first * s1 + s2;
     part[2] += first3 * s0 + 3 * first2 * s1 + 3 * first * s2 + s3;
-    part[3] += first3 * x * s0 + 4 * first3 * s1 + 6 * first2 * s2 + 4 * first * s3 + s4;
+    part[3] += first3 * first * s0 + 4 * first3 * s1 + 6 * first2 * s2 + 4 * first * s3 + s4;
 }
 
 /* The bins of a channel from the key of its minimum to that of its maximum. */
@@ -366,10 +368,14 @@ double statistics_origin(const Record *record, uint16_t channel, uint64_t *origi
 
 uint64_t statistics_mode(const uint64_t *bins, size_t n)
 {
+    uint64_t most = 0;
     size_t best = 0;
-    for (size_t k = 1; k < n; k++)
-        if (bins[k] > bins[best])
+    for (size_t k = 0; k < n; k++) {
+        if (__builtin_expect(bins[k] > most, 0)) { /* a branch: each step waits for none before */
             best = k;
+            most = bins[k];
+        }
+    }
     return best;
 }
 

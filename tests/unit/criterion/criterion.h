@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* criterion.h: as much of Criterion as the unit tests use, for sanitizers. Criterion starts the
- * program anew for each test, passes it whatever leaks, and its processes share memory at addresses
- * which ThreadSanitizer reserves. Here each test is a child process, one after the other; arguments
- * name tests to run, "suite/test". Program options of Criterion are ignored. */
+/* criterion.h: as much of Criterion as the unit tests use. Criterion itself starts the program anew
+ * for each test, passes it whatever leaks, and its processes share memory at addresses which
+ * ThreadSanitizer reserves. Here each test is a forked child.
+ * usage: PROGRAM [--jobs N] [SUITE/TEST...]: N at a time; the output of each is printed at its end.
+ */
 #ifndef IMGSTAT_TESTS_CRITERION_H
 #define IMGSTAT_TESTS_CRITERION_H
 
@@ -19,7 +20,6 @@ enum { CRITERION_SKIPPED = 77 };
 
 typedef struct CriterionOptions {
     void (*init)(void), (*fini)(void);
-    double timeout;
     bool given;
 } CriterionOptions;
 
@@ -75,32 +75,89 @@ static inline void criterion_run(const CriterionTest *test)
     exit(criterion_failures ? 1 : 0); /* with what a sanitizer says at the end */
 }
 
+typedef struct CriterionChild {
+    pid_t process; /* 0: none */
+    const CriterionTest *test;
+    FILE *output;
+} CriterionChild;
+
+static inline void criterion_start(CriterionChild *child, const CriterionTest *test)
+{
+    fflush(NULL);
+    *child = (CriterionChild){.test = test, .output = tmpfile()};
+    child->process = child->output ? fork() : -1;
+    if (child->process < 0) {
+        perror("a test cannot be started");
+        exit(1);
+    }
+    if (child->process == 0) {
+        dup2(fileno(child->output), STDOUT_FILENO);
+        dup2(fileno(child->output), STDERR_FILENO);
+        criterion_run(test);
+    }
+}
+
+/* Waits for one of them; its status. */
+static inline int criterion_wait(CriterionChild *child)
+{
+    int status = 0;
+    const pid_t process = waitpid(-1, &status, 0);
+    while (child->process != process)
+        child++;
+    rewind(child->output);
+    for (int c = getc(child->output); c != EOF; c = getc(child->output))
+        putchar(c);
+    fclose(child->output);
+    child->process = 0;
+    const bool skipped = WIFEXITED(status) && WEXITSTATUS(status) == CRITERION_SKIPPED;
+    if (status != 0 && !skipped)
+        printf("failed: %s/%s (status %d)\n", child->test->suite, child->test->name, status);
+    return skipped ? CRITERION_SKIPPED : status;
+}
+
+static inline bool criterion_is_wanted(const CriterionTest *test, char **names)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
+    bool wanted = !*names;
+    for (; *names; names++)
+        wanted = wanted || strcmp(*names, name) == 0;
+    return test->run && wanted;
+}
+
+enum { CRITERION_JOBS = 64 };
+
 __attribute__((weak)) int main(int argc, char **argv)
 {
-    unsigned n = 0, failed = 0, skipped = 0;
-    for (const CriterionTest *test = criterion_tests; test; test = test->next) {
-        char name[256];
-        bool wanted = test->run && (argc < 2 || argv[1][0] == '-');
-        snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
-        for (int i = 1; i < argc; i++)
-            wanted = wanted || (test->run && strcmp(argv[i], name) == 0);
-        if (!wanted)
-            continue;
-        fflush(NULL);
-        const pid_t child = fork();
-        int status = 1;
-        if (child == 0)
-            criterion_run(test);
-        if (child > 0)
-            waitpid(child, &status, 0);
-        const bool skip = WIFEXITED(status) && WEXITSTATUS(status) == CRITERION_SKIPPED;
-        n++;
-        skipped += skip;
-        failed += status != 0 && !skip;
-        if (status != 0 && !skip)
-            printf("failed: %s (status %d)\n", name, status);
+    CriterionChild children[CRITERION_JOBS] = {{0}};
+    int jobs = 1;
+    if (argc > 2 && strcmp(argv[1], "--jobs") == 0) {
+        jobs = atoi(argv[2]);
+        argv += 2;
     }
-    printf("%u tests, %u skipped, %u failed\n", n, skipped, failed);
+    if (jobs < 1 || jobs > CRITERION_JOBS)
+        jobs = 1;
+    int n = 0, running = 0, failed = 0, skipped = 0;
+    const CriterionTest *test = criterion_tests;
+    while (test || running > 0) {
+        if (test && !criterion_is_wanted(test, argv + 1)) {
+            test = test->next;
+        } else if (test && running < jobs) {
+            CriterionChild *child = children;
+            while (child->process)
+                child++;
+            criterion_start(child, test);
+            test = test->next;
+            running++;
+            n++;
+        } else {
+            const int status = criterion_wait(children);
+            running--;
+            skipped += status == CRITERION_SKIPPED;
+            failed += status != 0 && status != CRITERION_SKIPPED;
+        }
+    }
+    printf("%d tests, %d skipped, %d failed\n", n, skipped, failed);
     return n == 0 || failed > 0;
 }
 
