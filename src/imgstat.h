@@ -1058,12 +1058,14 @@ typedef struct ImgstatBatch {
     const ImgstatPeers *peers;
 } ImgstatBatch;
 
-/* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */
+/* The work on every image, for imgstat_device_choose. Exactly one of the first three is not NULL.
+ */
 typedef struct ImgstatWork {
     const ImgstatMeasure *measure;
     const ImgstatMethod *method;     /* measure each image, make its transfer, map it */
     const ImgstatTransfer *transfer; /* map each image */
     ImgstatGrouping together;        /* as ImgstatBatch.together */
+    const ImgstatWrite *write;       /* NULL, or how mapped images are written */
 } ImgstatWork;
 
 /* Returns the device that is expected to finish the work first: "cpu" or "cuda". Reads the headers

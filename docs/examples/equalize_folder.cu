@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* equalize_folder.cu: loads the PNG files of a folder into device memory, equalizes them there, and
- * writes them. Only compressed bytes go to the GPU and come back: it decodes and encodes; what it
- * does not do, the processor does. Without an output folder nothing is written.
- * usage: equalize_folder [FOLDER [OUTPUT_FOLDER]] */
+ * writes them as PNG, or in the format that is named. Only compressed bytes go to the GPU and come
+ * back: it decodes and encodes; what it does not do, the processor does. Without an output folder
+ * nothing is written.
+ * usage: equalize_folder [FOLDER [OUTPUT_FOLDER [FORMAT]]] */
 #include <imgstat_async.h>
 
 #include <cuda_runtime.h>
@@ -83,15 +84,17 @@ static void write_file(const std::string &name, const ImgstatEncoded &from)
 /* Encodes images and, if there is a folder, writes them. Returns how many the GPU has compressed.
  */
 static size_t encode(ImgstatDevice *device, const std::vector<const char *> &names,
-                     const std::vector<ImagePro> &images, cudaStream_t stream, const char *folder)
+                     const std::vector<ImagePro> &images, cudaStream_t stream, const char *folder,
+                     const char *format)
 {
+    ImgstatWrite how = {format};
     const size_t n = images.size();
     std::vector<ImgstatEncoded> files(n);
     std::vector<ImgstatError> results(n);
     ImgstatError error;
     ImgstatEncode *encode = NULL;
     size_t by_device = 0;
-    MUST(imgstat_encode_create(device, images.data(), n, false, 0, &encode, &error));
+    MUST(imgstat_encode_create(device, images.data(), n, &how, 0, &encode, &error));
     MUST(imgstat_encode_async(encode, names.data(), images.data(), n, stream, &error));
     MUST(imgstat_encode_finish(encode, stream, files.data(), results.data(), &error));
     for (size_t i = 0; i < n; i++) {
@@ -99,7 +102,9 @@ static size_t encode(ImgstatDevice *device, const std::vector<const char *> &nam
         if (results[i].code != IMGSTAT_OK)
             printf("%s\n", results[i].message);
         else if (folder)
-            write_file(folder + std::string(strrchr(names[i], '/')), files[i]);
+            write_file(folder + std::string(strrchr(names[i], '/')) +
+                           (format ? "." + std::string(format) : ""),
+                       files[i]);
     }
     imgstat_encode_destroy(encode);
     return by_device;
@@ -159,7 +164,8 @@ int main(int argc, char **argv)
         equalized.push_back(names[i].c_str());
         pixels.push_back(images[i]);
     }
-    const size_t encoded = encode(device, equalized, pixels, stream, argc > 2 ? argv[2] : NULL);
+    const size_t encoded = encode(device, equalized, pixels, stream, argc > 2 ? argv[2] : NULL,
+                                  argc > 3 ? argv[3] : NULL);
     printf("%zu of %zu files equalized, %zu decoded by the GPU, %zu encoded\n", equalized.size(), n,
            by_device, encoded);
 

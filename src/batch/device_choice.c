@@ -41,11 +41,15 @@ static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
  * of samples; a stream. */
 static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.7;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
-/* Compressing PNG by one thread, and what one thread does of it where the GPU compresses. */
-static const double pack_byte_s = 3.2e-9, fed_pack_byte_s = 3.5e-9;
-/* Strips and tiles of TIFF, in half of which matches pay: compressing them by one thread; beside a
- * GPU, its opening and what it leaves of all work. */
-static const double tile_pack_byte_s = 7.5e-9, tile_open_s = 0.5, tile_left = 0.8;
+
+/* Compressing by one thread, a byte of samples, by default and fast; and what a GPU that compresses
+ * leaves of all work. Matches, which pay in half of the strips and tiles of TIFF, are left. */
+static const struct {
+    double ns, left;
+} packing[][2] = {
+    [FED_PNG] = {{3.2, 0.45}, {2.1, 0.63}},
+    [FED_TIFF] = {{6.0, 0.75}, {2.4, 0.4}},
+};
 
 /* Bands of tiles: the first one, and what a GPU decodes of samples. */
 static const double band_open_s = 0.2, band_byte_s = 0.05e-9;
@@ -117,16 +121,25 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
     sum->pages += times;
 }
 
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, FedOutput to, double times)
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double times)
 {
     const double bytes = times * page_bytes(page);
     const bool png = strcmp(page->format, "png") == 0;
     sum->fed_pages += times;
     sum->fed_bytes += bytes;
-    sum->packed_bytes += to == FED_PNG ? bytes : 0;
-    sum->tiled_bytes += to == FED_TIFF ? bytes : 0;
     sum->stream_bytes = stream > sum->stream_bytes ? stream : sum->stream_bytes;
-    sum->decode_ns += bytes * (png ? png_byte_ns : tile_byte_ns);
+    sum->code_ns += bytes * (png ? png_byte_ns : tile_byte_ns);
+}
+
+void work_add_packed(WorkSum *sum, const ImgstatPage *page, FedOutput to, bool fast, bool banded,
+                     double times)
+{
+    const double ns = times * page_bytes(page) * packing[to][fast].ns;
+    const double left = packing[to][fast].left;
+    sum->code_ns += banded ? 0 : ns;
+    sum->left = left > sum->left ? left : sum->left;
+    sum->band_ns += banded ? ns : 0;
+    sum->band_left_ns += banded ? left * ns : 0;
 }
 
 /* Threads that have a page. */
@@ -135,19 +148,11 @@ static double busy_threads(const WorkSum *sum, unsigned threads)
     return sum->pages < threads ? (sum->pages > 1 ? sum->pages : 1) : threads;
 }
 
-/* Of decoding and encoding by threads. */
-static double coding_seconds(const WorkSum *sum, unsigned threads)
-{
-    return (1e-9 * sum->decode_ns + sum->packed_bytes * pack_byte_s +
-            sum->tiled_bytes * tile_pack_byte_s) /
-           busy_threads(sum, threads);
-}
-
 double work_seconds_cpu(const WorkSum *sum, unsigned threads)
 {
     const double busy = busy_threads(sum, threads);
     return 1e-9 * sum->cpu_ns * (alone / busy + (1 - alone) / threads) +
-           coding_seconds(sum, threads) + 1e-9 * sum->band_ns / threads;
+           1e-9 * sum->code_ns / busy + 1e-9 * sum->band_ns / threads;
 }
 
 /* The processor works while the GPU opens, and then beside it; the last batch takes as long as one
@@ -156,10 +161,9 @@ static double seconds_fed(const WorkSum *sum, unsigned threads)
 {
     const double cpu = work_seconds_cpu(sum, threads);
     const double stream = stream_byte_s * sum->stream_bytes;
-    if (sum->tiled_bytes > 0)
-        return tile_open_s + stream + tile_left * cpu;
-    const double brought =
-        (sum->fed_bytes * fed_byte_s + sum->packed_bytes * fed_pack_byte_s) / threads;
+    if (sum->left > 0)
+        return fed_open_s + stream + sum->left * cpu;
+    const double brought = sum->fed_bytes * fed_byte_s / threads;
     const double fed =
         brought > sum->fed_bytes * gpu_byte_s ? brought : sum->fed_bytes * gpu_byte_s;
     const double left = 1 - fed_open_s / cpu;
@@ -172,10 +176,12 @@ double work_seconds_cuda(const WorkSum *sum, unsigned threads)
 {
     if (feeding_is_worthwhile(sum->pages, sum->fed_pages, sum->fed_bytes))
         return seconds_fed(sum, threads);
-    const double bands = sum->band_bytes > 0 ? band_open_s + sum->band_bytes * band_byte_s : 0;
+    const double bands = sum->band_bytes > 0 ? band_open_s + sum->band_bytes * band_byte_s +
+                                                   1e-9 * sum->band_left_ns / threads
+                                             : 0;
     return cuda_open_s + sum->pages * cuda_page_s +
-           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) + coding_seconds(sum, threads) +
-           bands;
+           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads) +
+           1e-9 * sum->code_ns / busy_threads(sum, threads) + bands;
 }
 
 /* ---- The choice ------------------------------------------------------------------------------ */
@@ -197,17 +203,15 @@ static bool reads_there(const ImgstatWork *work)
     return work->together != IMGSTAT_BY_ALL;
 }
 
-/* Whether a GPU that decodes a page also does what follows. *to: what that is. */
-static bool follows_there(const ImgstatJob *job, const ImgstatWork *work, Decoder *decoder,
-                          FedOutput *to)
+/* What a GPU that decodes a page then does with it. */
+static FedOutput follows_there(const ImgstatJob *job, const ImgstatWork *work, Decoder *decoder)
 {
-    *to = FED_MEASURED;
+    if (!reads_there(work))
+        return FED_NOT;
     if (work->measure)
-        return class_of(decoder->page.sample) == NARROW;
-    if (!feeding_writes(job, NULL, decoder))
-        return false;
-    *to = strcmp(encode_format_of_path(job->output)->name, "png") == 0 ? FED_PNG : FED_TIFF;
-    return true;
+        return class_of(decoder->page.sample) == NARROW ? FED_MEASURED : FED_NOT;
+    const EncodeFormat *const to = feeding_writes(job, work->write, decoder);
+    return !to ? FED_NOT : to == &png_format ? FED_PNG : FED_TIFF;
 }
 
 /* Adds the page of an input that is selected, which stands for `times` of them. */
@@ -217,11 +221,13 @@ static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, cons
     const ImgstatPage *const page = &decoder->page;
     const uint64_t tile = decoder->caps.tile_bytes;
     const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
+    const FedOutput to = follows_there(job, work, decoder);
+    const bool fed = !banded && to != FED_NOT && feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
-    FedOutput to;
-    if (!banded && reads_there(work) && follows_there(job, work, decoder, &to) &&
-        feeding_decodes(decoder))
-        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), to, times);
+    if (fed)
+        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), times);
+    if ((fed && to == FED_PNG) || ((fed || banded) && to == FED_TIFF))
+        work_add_packed(sum, page, to, work->write && work->write->fast, banded, times);
 }
 
 /* Adds one input that stands for `stands_for` of them; what cannot be opened counts nothing here:
@@ -256,7 +262,8 @@ const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n, const Imgsta
         add_input(&sum, &jobs[i * n / looked_at], work, open, (double)n / (double)looked_at);
     threads = threads ? threads : thread_pool_processors();
     const double cpu = work_seconds_cpu(&sum, threads), cuda = work_seconds_cuda(&sum, threads);
-    const bool all = sum.fed_pages > 0 || (sum.band_bytes > 0 && work->measure);
+    const bool all =
+        sum.fed_pages > 0 || sum.band_left_ns > 0 || (sum.band_bytes > 0 && work->measure);
     snprintf(why, why_bytes,
              "%s%.0f page%s should take %.2g s on cpu with %u "
              "thread%s, %.2g s on cuda",

@@ -13,24 +13,28 @@ typedef struct WorkSum {
     double moved_bytes;  /* samples that a GPU reads and writes through its bus */
     double fed_pages;    /* that a GPU can decode, and then counts (batch/feeding.h), */
     double fed_bytes;    /* their samples, */
-    double packed_bytes; /* those of them that it then also compresses as PNG, */
-    double tiled_bytes;  /* or as strips and tiles of TIFF, */
     double stream_bytes; /* and those in the largest strip, tile or image that is one stream */
-    double decode_ns;    /* time of one thread to decode them */
+    double code_ns;      /* time of one thread to decode them, and to compress what it can write */
+    double left;         /* if it writes: what it leaves of all work */
     double band_bytes;   /* samples that a GPU decodes and reads (decode/tile_bands.h), */
-    double band_ns;      /* and time of one thread to decode them */
+    double band_ns;      /* time of one thread to decode and compress them, */
+    double band_left_ns; /* and what it leaves of this */
 } WorkSum;
 
 /* Adds `times` pages like this one. banded: a GPU decodes them in bands. */
 void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bool banded,
               double times);
 
-/* What becomes of pages that a GPU decodes. */
-typedef enum FedOutput { FED_MEASURED, FED_PNG, FED_TIFF } FedOutput;
+/* What becomes of pages that a GPU decodes. FED_NOT: it does not do that. */
+typedef enum FedOutput { FED_NOT, FED_MEASURED, FED_PNG, FED_TIFF } FedOutput;
 
-/* Adds that a GPU can decode `times` pages like this one, and compress them if they are written.
- * stream: most bytes of samples in a strip, a tile, or an image that is one stream. */
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, FedOutput to, double times);
+/* Adds that a GPU can decode `times` pages like this one. stream: most bytes of samples in a strip,
+ * a tile, or an image that is one stream. */
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double times);
+
+/* Adds that a GPU can compress these pages. banded: those of the last work_add. */
+void work_add_packed(WorkSum *sum, const ImgstatPage *page, FedOutput to, bool fast, bool banded,
+                     double times);
 
 /* Expected seconds of `threads` threads alone, and of those threads with a GPU. */
 double work_seconds_cpu(const WorkSum *sum, unsigned threads);

@@ -7,6 +7,7 @@
 
 #include "batch/device_list.h"
 #include "batch/in_order.h"
+#include "codec/encoder.h"
 #include "decode/page_batch.h"
 
 typedef struct Feeding Feeding;
@@ -40,9 +41,9 @@ bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cance
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
 bool feeding_decodes(Decoder *decoder);
 
-/* Whether a device that has decoded the page of a job also compresses what is written. from: the
- * decoder of the page. */
-bool feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from);
+/* Returns the format of what is written, if a device that has decoded the page of a job also
+ * compresses that; else NULL. how: NULL for defaults. from: the decoder of the page. */
+const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from);
 
 /* Whether a batch gains by a device. fed: those of its pages that the device may decode. bytes: of
  * their pixels. */

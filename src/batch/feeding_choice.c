@@ -4,7 +4,6 @@
 
 #include "base/sample.h"
 #include "batch/job.h"
-#include "codec/encoder.h"
 
 #include <string.h>
 
@@ -69,15 +68,16 @@ static bool is_deflated(Decoder *decoder)
             page.coding == TILE_DEFLATED);
 }
 
-bool feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from)
+const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from)
 {
     const EncodeFormat *const to = how && how->format ? encode_format_named(how->format)
                                    : job->output      ? encode_format_of_path(job->output)
                                                       : NULL;
     if (!to || (how && how->has_level))
-        return false;
-    return how && how->compression ? strcmp(how->compression, "deflate") == 0
-                                   : strcmp(to->name, "png") == 0 || is_deflated(from);
+        return NULL;
+    const bool deflates = how && how->compression ? strcmp(how->compression, "deflate") == 0
+                                                  : to == &png_format || is_deflated(from);
+    return deflates ? to : NULL;
 }
 
 bool feeding_is_worthwhile(double pages, double fed, double bytes)

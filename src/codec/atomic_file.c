@@ -207,6 +207,17 @@ ImgstatResult atomic_file_open_sink(const char *name, const ImgstatOutput *sink,
     return hand_over(out, res);
 }
 
+ImgstatResult atomic_file_open_memory(const char *name, void *memory, size_t bytes,
+                                      AtomicFile **out, ImgstatError *err)
+{
+    const ImgstatResult res = create(name, out, err);
+    if (res == IMGSTAT_OK) {
+        (*out)->memory = memory;
+        (*out)->most = bytes;
+    }
+    return hand_over(out, res);
+}
+
 /* Opens a file without a name in the folder of another one. */
 static ImgstatResult open_in_folder_of(const char *path, AtomicFile *spool, ImgstatError *err)
 {
@@ -235,12 +246,20 @@ ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, Imgs
 ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
                                 ImgstatError *err)
 {
-    if (output->most > 0 && (at > output->most || bytes > output->most - at))
+    if ((output->most > 0 || output->memory) && (at > output->most || bytes > output->most - at))
         return error_file(err, IMGSTAT_ERR_LIMIT, output->name,
                           "takes more than the limit of %llu bytes for an input of its size, which "
                           "\"unlimited\" lifts",
                           (unsigned long long)output->most);
     IMGSTAT_TRY(cancel_check(output->cancel, err));
+    if (output->memory) {
+        if (at > output->end) /* as in a file */
+            memset(output->memory + output->end, 0, at - output->end);
+        if (output->memory + at != from)
+            memmove(output->memory + at, from, bytes);
+        output->end = at + bytes > output->end ? at + bytes : output->end;
+        return IMGSTAT_OK;
+    }
     for (size_t done = 0; done < bytes;) {
         const ssize_t n =
             pwrite(output->fd, (const char *)from + done, bytes - done, (off_t)(at + done));

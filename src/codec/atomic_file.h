@@ -22,6 +22,8 @@ typedef struct AtomicFile {
     ImgstatOutput sink;   /* where the bytes are copied; its write is NULL without a sink */
     bool sink_began;      /* write was called */
     uint64_t most;        /* bytes that it may have; 0: any number */
+    uint8_t *memory;      /* takes the bytes, `most` of them at most; NULL: fd does */
+    uint64_t end;         /* of what it has taken */
     const Cancel *cancel; /* checked at each write, and while a pipe is waited for; NULL: never */
 } AtomicFile;
 
@@ -42,6 +44,11 @@ ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, Atom
 /* Opens an output of the program, whose struct is copied. name: begins messages. */
 ImgstatResult atomic_file_open_sink(const char *name, const ImgstatOutput *sink, AtomicFile **out,
                                     ImgstatError *err);
+
+/* Opens an output that writes to memory of the caller's, instead of a file, for an encoder. What is
+ * in its place already is not copied. atomic_file_discard closes it. */
+ImgstatResult atomic_file_open_memory(const char *name, void *memory, size_t bytes,
+                                      AtomicFile **out, ImgstatError *err);
 
 /* Opens an unnamed file in the folder of an output's temporary file, for bytes whose place is not
  * known yet. atomic_file_discard closes it. */

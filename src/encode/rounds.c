@@ -168,13 +168,19 @@ static size_t around(const RowImage *image, const RowPiece *piece)
     return head + (row_piece_ends(image, piece->number) ? (size_t)ADLER_BYTES : 0);
 }
 
+/* Whether nothing of an image lies behind a piece. */
+static bool is_last(const RowImage *image, size_t number)
+{
+    return row_is_tiled(image) ? number + 1 == image->tiles.page.n_tiles
+                               : row_piece_ends(image, number);
+}
+
 /* Gives an image its place at `used`, and each piece the one behind those before. Returns false if
  * the image fails. */
 static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t *used)
 {
-    const bool ends = row_piece_ends(image, piece->number);
     const size_t head = piece->number == 0 ? image->head_bytes : 0;
-    const size_t tail = ends && image->ends ? PNG_CHUNK_FRAME : 0;
+    const size_t tail = is_last(image, piece->number) ? image->tail_bytes : 0;
     const size_t frame = row_is_tiled(image) ? 0 : PNG_CHUNK_FRAME;
     if (piece->slot == NO_SLOT) {
         const DeflatedPiece *const made = row_piece_there(e, image, piece->number);
@@ -242,7 +248,7 @@ static void complete_chunk(void *context, size_t task, unsigned thread)
     if (image->result != IMGSTAT_OK)
         return;
     uint8_t *data = piece->chunk + chunk_head(image);
-    if (piece->number == 0)
+    if (piece->number == 0 && !row_is_tiled(image))
         memcpy(piece->chunk - image->head_bytes, image->head, image->head_bytes);
     if (row_piece_begins(image, piece->number)) {
         memcpy(data, deflate_head, DEFLATE_HEAD);
@@ -257,7 +263,7 @@ static void complete_chunk(void *context, size_t task, unsigned thread)
         return;
     const size_t bytes = around(image, piece) + piece->bytes;
     png_chunk_frame("IDAT", piece->chunk, bytes);
-    if (ends && image->ends)
+    if (ends && image->tail_bytes > 0)
         png_chunk_frame("IEND", piece->chunk + PNG_CHUNK_FRAME + bytes, 0);
 }
 

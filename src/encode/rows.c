@@ -124,8 +124,7 @@ size_t row_encoder_bound(const RowImage *images, size_t n)
             continue;
         const Pieces pieces = pieces_of(image);
         const size_t streams = row_is_tiled(image) ? pieces.n : 1;
-        bytes += image->head_bytes + (image->ends ? PNG_CHUNK_FRAME : 0) +
-                 streams * (DEFLATE_HEAD + ADLER_BYTES) +
+        bytes += image->head_bytes + image->tail_bytes + streams * (DEFLATE_HEAD + ADLER_BYTES) +
                  pieces.n * (PNG_CHUNK_FRAME + deflate_bound(pieces.bytes));
     }
     return bytes;

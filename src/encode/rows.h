@@ -16,15 +16,14 @@ typedef struct RowImage {
     /* Of a TIFF: receive bytes and places of the tiles behind `at`, by number. */
     uint64_t *tile_bytes, *tile_at;
     ImagePro image; /* in host memory, or in the device's own */
-    /* What is written around the chunks of a PNG: */
+    /* What is written around the chunks of a PNG; or room around the tiles of a TIFF: */
     uint8_t head[PNG_HEAD_MOST];
-    size_t head_bytes;
-    bool ends; /* IEND */
+    size_t head_bytes, tail_bytes; /* a tail of a PNG is IEND */
     /* Not IMGSTAT_OK: the image is left out. row_encoder_finish makes it IMGSTAT_ERR_LIMIT where
      * the memory for files is too small, and IMGSTAT_ERR_MEMORY where memory runs out. */
     ImgstatResult result;
     /* Set by row_encoder_finish: where its bytes are, until row_encoder_async. */
-    const uint8_t *at;
+    uint8_t *at;
     size_t bytes;
     bool
         on_device; /* set by row_encoder_async: the device makes it, as far as runs make it small */

@@ -364,7 +364,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     if (te->stacked && page->plane > 0)
         return next_plane(te, err);
     IMGSTAT_TRY(begin_file(te, like, err));
-    IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
+    IMGSTAT_TRY(tiff_shape_choose(base->output->name, page, like, &base->how, te->file.big_endian,
+                                  base->warnings, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));

@@ -148,9 +148,10 @@ ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t
 
 /* ---- tiff/output_layout.c ---- */
 
-/* Chooses how a page is laid out. */
-ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
-                                bool big_endian, TiffShape *shape, ImgstatError *err);
+/* Chooses how a page is laid out. name: of the output. */
+ImgstatResult tiff_shape_choose(const char *name, const EncodePage *page, Decoder *like,
+                                const EncodeOptions *how, bool big_endian, Warnings *warnings,
+                                TiffShape *shape, ImgstatError *err);
 
 /* Describes tiles of a page, or of whole rows of tiles of it, that are deflated here, without
  * places. Returns false for others, for samples of other than 8, 16, 32 or 64 bits, and for more

@@ -153,30 +153,31 @@ static uint64_t level_room(const EncodeOptions *how)
     return how->strip_bytes ? 4 * (uint64_t)how->strip_bytes : UINT64_MAX;
 }
 
-static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecoder *like,
+static ImgstatResult choose_compression(const char *output, const EncodeOptions *how,
+                                        const TiffDecoder *like, Warnings *warnings,
                                         TiffShape *shape, ImgstatError *err)
 {
-    const char *const wanted = encoder->how.compression;
+    const char *const wanted = how->compression;
     const uint16_t before = like ? like->layout.compression : COMPRESSION_ADOBE_DEFLATE;
     shape->compression = wanted ? compression_named(wanted) : before;
-    shape->level = encoder->how.fast ? 1 : encoder->how.level;
-    shape->fast = encoder->how.fast;
+    shape->level = how->fast ? 1 : how->level;
+    shape->fast = how->fast;
     if (!can_keep(shape, shape->compression)) {
         if (wanted)
-            return error_file(err, IMGSTAT_ERR_UNSUPPORTED, encoder->output->name,
+            return error_file(err, IMGSTAT_ERR_UNSUPPORTED, output,
                               "%u-bit samples cannot be compressed with %s here", shape->bits,
                               wanted);
         const char *const name = tiff_compression_name(before);
         shape->compression = COMPRESSION_ADOBE_DEFLATE;
         if (is_lossy(before))
-            warnings_report(encoder->warnings,
+            warnings_report(warnings,
                             "is compressed with %s, which loses detail; written with deflate",
                             name ? name : "a codec");
         else
-            warnings_report(encoder->warnings, "is compressed with %s; written with deflate",
+            warnings_report(warnings, "is compressed with %s; written with deflate",
                             name ? name : "a codec that is not known");
     }
-    shape->level = level_within(shape->compression, shape->level, level_room(&encoder->how));
+    shape->level = level_within(shape->compression, shape->level, level_room(how));
     uint16_t predictor = PREDICTOR_NONE;
     const bool same = like && shape->compression == before;
     if (same && tiff_has_predictor(before))
@@ -269,8 +270,9 @@ static uint64_t most_of_strip(const EncodeOptions *how, uint16_t planes)
                                                                 : MAX_STRIP;
 }
 
-static ImgstatResult choose_tiles(const Encoder *encoder, const TiffDecoder *like,
-                                  const EncodePage *page, TiffShape *shape, ImgstatError *err)
+static ImgstatResult choose_tiles(const char *output, const EncodeOptions *how,
+                                  const TiffDecoder *like, const EncodePage *page, TiffShape *shape,
+                                  ImgstatError *err)
 {
     const bool same =
         like && like->base.page.width == page->width && like->base.page.height == page->height;
@@ -282,7 +284,7 @@ static ImgstatResult choose_tiles(const Encoder *encoder, const TiffDecoder *lik
         like && (same || shape->tiled) ? like->layout.tile_height : STRIP_BYTES / shape->row_bytes;
     if (!shape->tiled && height > page->height)
         height = page->height;
-    const uint64_t most = most_of_strip(&encoder->how, shape->planes);
+    const uint64_t most = most_of_strip(how, shape->planes);
     if (!shape->tiled && shape->compression != COMPRESSION_NONE && height * shape->row_bytes > most)
         height = most / shape->row_bytes;
     shape->tile_height = height > 0 ? (uint32_t)height : 1;
@@ -292,14 +294,14 @@ static ImgstatResult choose_tiles(const Encoder *encoder, const TiffDecoder *lik
     const uint64_t n = (uint64_t)shape->across * shape->down * shape->planes;
     if (n > INT32_MAX || shape->row_bytes > INT32_MAX ||
         (uint64_t)shape->row_bytes * shape->tile_height > (uint64_t)1 << 40)
-        return error_file(err, IMGSTAT_ERR_LIMIT, encoder->output->name,
-                          "%llu strips or tiles of %zu bytes a row", (unsigned long long)n,
-                          shape->row_bytes);
+        return error_file(err, IMGSTAT_ERR_LIMIT, output, "%llu strips or tiles of %zu bytes a row",
+                          (unsigned long long)n, shape->row_bytes);
     return IMGSTAT_OK;
 }
 
-ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
-                                bool big_endian, TiffShape *shape, ImgstatError *err)
+ImgstatResult tiff_shape_choose(const char *name, const EncodePage *page, Decoder *like,
+                                const EncodeOptions *how, bool big_endian, Warnings *warnings,
+                                TiffShape *shape, ImgstatError *err)
 {
     const TiffDecoder *const td = tiff_of(like);
     memset(shape, 0, sizeof *shape); /* padding too: shapes are compared as bytes */
@@ -315,8 +317,8 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     shape->photometric = stored_photometric(like, page);
     shape->keeps_type = keeps_type(td, page);
     shape->swap = big_endian != host_big_endian;
-    IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
-    return choose_tiles(encoder, td, page, shape, err);
+    IMGSTAT_TRY(choose_compression(name, how, td, warnings, shape, err));
+    return choose_tiles(name, how, td, page, shape, err);
 }
 
 bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out)

@@ -298,7 +298,8 @@ ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
             map_make_knots(map, method, &sources[m], &from, knots);
             transfer_unchanged(transfer, map);
             map->reference_cdf = NULL;
-            knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
+            if (n_knots) /* else there is no memory for any */
+                knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
         } else
             map_set_parameters(map, method, shape, &sources[m]);
     }

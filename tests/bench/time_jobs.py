@@ -8,8 +8,8 @@ PHOTO is a PNG photograph of some megapixels; 64 different ones are made of it, 
 are in the page cache; what is written goes to /dev/shm where it is there.
 
 Environment: JOBS (a list of stats-256, stats-2000, normalize-256, normalize-2000, small-10000; default all of these; with
--strips or -tiles behind it a job is one of TIFFs, and normalize-256-tiles-png writes PNGs), DEVICES (default
-"cpu,cuda,auto"), THREADS (default "16,4"), RUNS (default 2, by turns; the least is printed), SECONDS (nothing begins after
+-strips or -tiles behind it a job is one of TIFFs, normalize-256-tiles-png writes PNGs, normalize-1-page100 is one page
+of 100 x 100 tiles, and +fast behind it adds --fast), DEVICES (default "cpu,cuda,auto"), THREADS (default "16,4"), RUNS (default 2, by turns; the least is printed; 0: only makes the files), SECONDS (nothing begins after
 so many).
 """
 
@@ -49,6 +49,9 @@ def link(sources, folder, count):
 
 def make_photographs(program, photo, folder, form):
     """Half of them compressed with searches for matches, as most files are, half as imgstat writes them; tiles all so."""
+    there = sorted(folder.glob("*.*"))
+    if len(there) == DIFFERENT:
+        return there
     if form == "tiles":
         return make_tiles.make_photographs(program, photo, folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,6 +65,15 @@ def make_photographs(program, photo, folder, form):
     if any([process.wait() for process in started]):
         sys.exit("no photographs")
     return made
+
+
+def make_page(program, photo, folder, side):
+    """One page of side x side of the tiles of photographs."""
+    tiles, page = folder / "photographstiles", folder / f"page{side}.tif"
+    make_photographs(program, photo, tiles, "tiles")
+    if not page.exists():
+        make_tiles.make_big(tiles, page, side, side)
+    return [page]
 
 
 def make_small(folder):
@@ -84,14 +96,16 @@ def main():
     print(f"| job | threads | {' | '.join(f'{device} s' for device in DEVICES)} |")
     print(f"| --- | ---: |{' ---: |' * len(DEVICES)}")
     for job in JOBS:
-        kind, count, form, to = (job.split("-") + ["", ""])[:4]
+        name, *options = job.split("+")
+        kind, count, form, to = (name.split("-") + ["", ""])[:4]
         source = "small" if kind == "small" else form
         if source not in made:
             made[source] = (make_small(scratch / "small") if kind == "small"
+                            else make_page(program, photo, scratch, int(form[4:])) if form.startswith("page")
                             else make_photographs(program, photo, scratch / f"photographs{form}", form))
         words = (["normalize", "-q", "-o", "OUT", *([f"--format={to}"] if to else [])] if kind == "normalize"
-                 else ["stats", "--json"])
-        files = link(made[source], scratch / job, int(count))
+                 else ["stats", "--json"]) + [f"--{option}" for option in options]
+        files = link(made[source], scratch / name, int(count))
         run(program, "stats", "--device=cpu", *files[:DIFFERENT])  # into the cache
         for threads in THREADS:
             times = {device: [] for device in DEVICES}

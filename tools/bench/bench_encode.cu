@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_encode.cu: images in device memory to whole PNG files in pinned host memory: what a program
- * waits for. */
+/* bench_encode.cu: images in device memory to whole PNG and TIFF files in pinned host memory: what
+ * a program waits for. */
 #include "bench.h"
 #include "imgstat_async.h"
 
@@ -72,9 +72,9 @@ static bool has_pixels(Bench *bench, const BenchCase *c, const EncodeWork *w, si
 }
 
 /* n images of `bytes` bytes each. */
-static void encode_row(Bench *bench, size_t n, size_t bytes, bool fast)
+static void encode_row(Bench *bench, size_t n, size_t bytes, const char *what,
+                       const ImgstatWrite *how)
 {
-    const char *const what = fast ? "imgstat_encode_async, fast" : "imgstat_encode_async";
     BenchCase c = bench_case("encode", IMGSTAT_U8, 3, BENCH_SMOOTH, bytes);
     EncodeWork work = {NULL, std::vector<ImagePro>(n), std::vector<ImgstatEncoded>(n),
                        std::vector<ImgstatError>(n)};
@@ -96,7 +96,7 @@ static void encode_row(Bench *bench, size_t n, size_t bytes, bool fast)
                      &err);
     right = right &&
             good(bench,
-                 imgstat_encode_create((ImgstatDevice *)bench->cuda, work.images.data(), n, fast, 0,
+                 imgstat_encode_create((ImgstatDevice *)bench->cuda, work.images.data(), n, how, 0,
                                        &work.encode, &err),
                  &err) &&
             call_encode(bench, &c, &work, NULL) == cudaSuccess && has_pixels(bench, &c, &work, 0) &&
@@ -108,12 +108,17 @@ static void encode_row(Bench *bench, size_t n, size_t bytes, bool fast)
 void bench_encode(Bench *bench)
 {
     const size_t mega = 1000 * 1000;
-    for (int fast = 0; fast < 2; fast++) {
-        encode_row(bench, 64, 12 * mega, fast != 0);
-        encode_row(bench, 1024, 64 << 10, fast != 0);
+    static const char *const names[] = {"imgstat_encode_async", "imgstat_encode_async, fast",
+                                        "imgstat_encode_async, tiff",
+                                        "imgstat_encode_async, tiff, fast"};
+    for (int i = 0; i < 4; i++) {
+        ImgstatWrite how = {i < 2 ? "png" : "tiff"};
+        how.fast = i % 2 != 0;
+        encode_row(bench, 64, 12 * mega, names[i], &how);
+        encode_row(bench, 1024, 64 << 10, names[i], &how);
         if (bench->options.quick)
             continue;
-        encode_row(bench, 1, 12 * mega, fast != 0);
-        encode_row(bench, 400, 12 * mega, fast != 0);
+        encode_row(bench, 1, 12 * mega, names[i], &how);
+        encode_row(bench, 400, 12 * mega, names[i], &how);
     }
 }

@@ -76,8 +76,10 @@ static bool on_poll(void *context)
 static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
 {
     const TransformOptions *const t = &o->transform;
-    const ImgstatWork work = {
-        .method = given != NULL ? NULL : &t->method, .transfer = given, .together = t->together};
+    const ImgstatWork work = {.method = given != NULL ? NULL : &t->method,
+                              .transfer = given,
+                              .together = t->together,
+                              .write = &t->write};
     ImgstatJob *const left = text_alloc(outputs->n * sizeof *left);
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)

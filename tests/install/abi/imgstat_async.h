@@ -175,38 +175,39 @@ IMGSTAT_API bool imgstat_decode_on_device(const ImgstatDecode *decode, size_t i)
 
 /* ---- Encoding ----------------------------------------------------------------------------- */
 
-/* Images that are encoded to PNG files, with all the memory that this needs. */
+/* Images that are encoded to PNG or TIFF files, with all the memory that this needs. */
 typedef struct ImgstatEncode ImgstatEncode;
 
 /* Creates an object for n images at a time. like: n images as large as those that will come; their
- * pixels are not read. Other images may come that take no more memory in all. fast: as in
- * ImgstatWrite. file_bytes: bytes for all files of a call; 0: as many as they can become, a little
- * more than the pixels. Takes file_bytes and up to 64 MiB of pinned memory, and twice the bytes of
- * the pixels of device memory. Allocates and waits, so do not call it while a graph is recorded. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_create(ImgstatDevice *device,
-                                                                   const ImagePro *like, size_t n,
-                                                                   bool fast, size_t file_bytes,
-                                                                   ImgstatEncode **out,
-                                                                   ImgstatError *err);
+ * pixels are not read. Other images may come that take no more memory in all. how: NULL, or the
+ * format, NULL for PNG, and `fast`; a level, or a compression other than deflate, is
+ * IMGSTAT_ERR_UNSUPPORTED, and its other members are not used. file_bytes: bytes for all files of a
+ * call; 0: as many as they can become, a little more than the pixels. Takes file_bytes and up to 64
+ * MiB of pinned memory, and twice the bytes of the pixels of device memory. Allocates and waits, so
+ * do not call it while a graph is recorded. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_create(
+    ImgstatDevice *device, const ImagePro *like, size_t n, const ImgstatWrite *how,
+    size_t file_bytes, ImgstatEncode **out, ImgstatError *err);
 
 /* Destroys the object, after its stream is done with it and before its device is closed. Accepts
  * NULL. */
 IMGSTAT_API void imgstat_encode_destroy(ImgstatEncode *encode);
 
-/* Enqueues the encoding of n images: samples of 8 or 16 bits (U8, U16), 1 to 4 channels: gray, gray
- * and alpha, RGB, RGBA. Masks and nodata are not used. names: NULL, or n texts that begin messages.
- * Names and pixels must stay until imgstat_encode_finish. Call that before the next
- * imgstat_encode_async, which makes the files of the last call invalid. An image that PNG cannot
- * hold is no failure: imgstat_encode_finish reports it. Images that need more memory than the
- * object has are IMGSTAT_ERR_ARG. */
+/* Enqueues the encoding of n images: to PNG those of 8 or 16 bits (U8, U16) with 1 to 4 channels,
+ * to TIFF those of any type and number of channels, but of 1, 2 and 4 bits, and up to a gigabyte.
+ * Two channels are gray and alpha, four RGBA. Masks and nodata are not used. names: NULL, or n
+ * texts that begin messages. Names and pixels must stay until imgstat_encode_finish. Call that
+ * before the next imgstat_encode_async, which makes the files of the last call invalid. An image
+ * that the format cannot hold is no failure: imgstat_encode_finish reports it. Images that need
+ * more memory than the object has are IMGSTAT_ERR_ARG. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_async(ImgstatEncode *encode,
                                                                   const char *const *names,
                                                                   const ImagePro *images, size_t n,
                                                                   void *stream, ImgstatError *err);
 
 /* Waits for the stream, copies the files to pinned memory, and compresses on the processor the
- * pieces that a search for matches makes smaller and the images that the device does not encode:
- * samples with other significant bits than 8 or 16. files: n of them, each the bytes that
+ * pieces that a search for matches makes smaller and the images that the device does not encode: in
+ * PNG, samples with other significant bits than 8 or 16. files: n of them, each the bytes that
  * imgstat_image_save writes, valid until the next imgstat_encode_async. results: n of them;
  * results[i].code becomes IMGSTAT_OK if file i is complete. Else results[i] says why not
  * (IMGSTAT_ERR_LIMIT: it does not fit into the rest of file_bytes), and the file has no bytes.
@@ -218,7 +219,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_finish(ImgstatEncode
                                                                    ImgstatError *err);
 
 /* Whether the device filters and compresses image i of the last call. The processor still
- * compresses pieces of half a megabyte that matches make smaller. */
+ * compresses pieces that matches make smaller: half a megabyte of a PNG, a strip of a TIFF. */
 IMGSTAT_API bool imgstat_encode_on_device(const ImgstatEncode *encode, size_t i);
 
 #ifdef __cplusplus

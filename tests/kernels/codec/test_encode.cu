@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_encode.cu: images in device memory encoded as PNG against the encoder of files: the same
- * bytes, of images of every form with gaps between rows, in batches of many sizes, in both
- * settings; and what libpng reads of them. */
+/* test_encode.cu: images in device memory encoded as PNG and TIFF against the encoders of files:
+ * the same bytes, of images of every form with gaps between rows, in batches of many sizes, in both
+ * settings; and what libpng reads of PNGs. */
 #include "imgstat_async.h"
 #include "support.h"
 
@@ -20,6 +20,7 @@ static struct {
     size_t files, on_device, pixels, bytes, failures;
     uint64_t state;
     ImgstatDevice *device;
+    ImgstatWrite how;
     cudaStream_t stream;
 } test;
 
@@ -107,27 +108,25 @@ static ImgstatResult take(void *context, const void *bytes, size_t n, ImgstatErr
     return IMGSTAT_OK;
 }
 
-static ImgstatResult encode_here(const Case &c, bool fast, Bytes *to, ImgstatError *err)
+static ImgstatResult encode_here(const Case &c, Bytes *to, ImgstatError *err)
 {
     ImgstatOutput output = {};
-    ImgstatWrite how = {};
     output.write = take;
     output.context = to;
-    how.format = "png";
-    how.fast = fast;
     const bool alpha = c.here.channels == 2 || c.here.channels == 4;
     return imgstat_image_save_to(&c.here, (int16_t)(alpha ? c.here.channels - 1 : -1),
-                                 c.name.c_str(), &output, NULL, &how, err);
+                                 c.name.c_str(), &output, NULL, &test.how, err);
 }
 
-static void fail(const Case &c, bool fast, const char *what, const char *more)
+static void fail(const Case &c, const char *what, const char *more)
 {
     if (test.failures++ < 20)
-        printf("%s, fast %d: %s %s\n", c.name.c_str(), fast, what, more);
+        printf("%s, %s, fast %d: %s %s\n", c.name.c_str(), test.how.format, test.how.fast, what,
+               more);
 }
 
 /* Compares the pixels of 8 bits that libpng reads. */
-static void check_pixels(const Case &c, bool fast, const ImgstatEncoded &file)
+static void check_pixels(const Case &c, const ImgstatEncoded &file)
 {
     png_image png = {};
     const size_t row = (size_t)c.here.width * c.here.channels;
@@ -136,26 +135,25 @@ static void check_pixels(const Case &c, bool fast, const ImgstatEncoded &file)
     if (!png_image_begin_read_from_memory(&png, file.bytes, file.n_bytes) ||
         PNG_IMAGE_SAMPLE_CHANNELS(png.format) != c.here.channels ||
         !png_image_finish_read(&png, NULL, got.data(), (png_int_32)row, NULL)) {
-        fail(c, fast, "libpng:", png.message);
+        fail(c, "libpng:", png.message);
         return;
     }
     for (size_t y = 0; y < c.here.height; y++)
         if (memcmp(&got[y * row], (uint8_t *)c.here.host + y * c.here.pitch, row) != 0) {
-            fail(c, fast, "other pixels", "");
+            fail(c, "other pixels", "");
             return;
         }
     test.pixels++;
 }
 
-static void compare(const Case &c, bool fast, const ImgstatEncoded &file,
-                    const ImgstatError &result)
+static void compare(const Case &c, const ImgstatEncoded &file, const ImgstatError &result)
 {
     Bytes expected;
     ImgstatError err = {};
-    const ImgstatResult res = encode_here(c, fast, &expected, &err);
+    const ImgstatResult res = encode_here(c, &expected, &err);
     test.files++;
     if (res != result.code || (res != IMGSTAT_OK && strcmp(err.message, result.message) != 0)) {
-        fail(c, fast, res == IMGSTAT_OK ? "fails:" : "should fail:",
+        fail(c, res == IMGSTAT_OK ? "fails:" : "should fail:",
              res == IMGSTAT_OK ? result.message : err.message);
         return;
     }
@@ -168,18 +166,18 @@ static void compare(const Case &c, bool fast, const ImgstatEncoded &file,
     if (i < expected.size() || file.n_bytes != expected.size()) {
         const std::string where = std::to_string(i) + " of " + std::to_string(expected.size()) +
                                   ", " + std::to_string(file.n_bytes);
-        fail(c, fast, "bytes differ from", where.c_str());
+        fail(c, "bytes differ from", where.c_str());
         return;
     }
     test.bytes += i;
-    if (c.here.sample == IMGSTAT_U8 && c.here.bits == 8)
-        check_pixels(c, fast, file);
+    if (c.here.sample == IMGSTAT_U8 && c.here.bits == 8 && strcmp(test.how.format, "png") == 0)
+        check_pixels(c, file);
 }
 
 /* ---- Batches ---- */
 
 /* Encodes images `most` at a time with one object, which is made for the largest ones. */
-static void check(const std::vector<Case> &cases, bool fast, size_t most)
+static void check(const std::vector<Case> &cases, size_t most)
 {
     ImgstatError err = {};
     for (size_t at = 0; at < cases.size(); at += most) {
@@ -193,7 +191,7 @@ static void check(const std::vector<Case> &cases, bool fast, size_t most)
             images[i] = cases[at + i].there;
             names[i] = cases[at + i].name.c_str();
         }
-        must(imgstat_encode_create(test.device, images.data(), n, fast, 0, &encode, &err), err,
+        must(imgstat_encode_create(test.device, images.data(), n, &test.how, 0, &encode, &err), err,
              "imgstat_encode_create");
         for (int again = 0; again < (at == 0 ? 2 : 1); again++) {
             must(imgstat_encode_async(encode, names.data(), images.data(), n, test.stream, &err),
@@ -202,14 +200,33 @@ static void check(const std::vector<Case> &cases, bool fast, size_t most)
                  err, "imgstat_encode_finish");
         }
         for (size_t i = 0; i < n; i++) {
-            compare(cases[at + i], fast, files[i], results[i]);
+            compare(cases[at + i], files[i], results[i]);
             test.on_device += imgstat_encode_on_device(encode, i);
         }
         imgstat_encode_destroy(encode);
     }
 }
 
-static std::vector<Case> every_form(void)
+static void release(const std::vector<Case> &cases)
+{
+    for (const Case &c : cases)
+        fatal(cudaFree(c.memory), "cudaFree");
+}
+
+/* In both settings. */
+static void check_batches(const char *format, const std::vector<Case> &cases)
+{
+    test.how.format = format;
+    for (int fast = 0; fast < 2; fast++) {
+        test.how.fast = fast != 0;
+        check(cases, 1000);
+        check(cases, 37);
+        check(std::vector<Case>(cases.begin(), cases.begin() + 20), 1);
+    }
+    release(cases);
+}
+
+static std::vector<Case> every_png(void)
 {
     static const uint32_t sizes[][2] = {{1, 1},    {2, 3},    {5, 40},    {33, 17},   {300, 9},
                                         {257, 64}, {1, 5000}, {640, 480}, {1500, 700}};
@@ -232,6 +249,39 @@ static std::vector<Case> every_form(void)
     return cases;
 }
 
+/* Strips of one row and of many, one strip and many; every predictor follows from the type. */
+static std::vector<Case> every_tiff(void)
+{
+    static const uint32_t sizes[][2] = {{1, 1},    {2, 3},    {5, 40},   {33, 17},
+                                        {257, 64}, {1, 5000}, {400, 300}};
+    std::vector<Case> cases;
+    unsigned number = 0;
+    for (const uint32_t(&size)[2] : sizes)
+        for (uint16_t channels = 1; channels <= 7; channels++)
+            for (int sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++)
+                if (is_run(number++, 23))
+                    cases.push_back(make_case(size[0], size[1], channels, (ImgstatSample)sample, 0,
+                                              number % CONTENTS));
+    cases.push_back(make_case(300, 200, 3, IMGSTAT_U16, 12, 0));
+    return cases;
+}
+
+/* The largest have many pieces. */
+static void check_large(void)
+{
+    std::vector<Case> large; /* moved, not copied: an image points to its pixels */
+    large.push_back(make_case(6000, 4000, 3, IMGSTAT_U8, 0, 0));
+    large.push_back(make_case(4000, 3000, 4, IMGSTAT_U16, 0, 5));
+    large.push_back(make_case(200001, 10, 3, IMGSTAT_U8, 0, 0));
+    for (const char *format : {"png", "tiff"})
+        for (int fast = 0; fast < 2; fast++) {
+            test.how.format = format;
+            test.how.fast = fast != 0;
+            check(large, 3);
+        }
+    release(large);
+}
+
 int main(int argc, char **argv)
 {
     const char *const required = getenv("IMGSTAT_REQUIRE_CUDA");
@@ -243,24 +293,10 @@ int main(int argc, char **argv)
     fatal(cudaStreamCreateWithFlags(&test.stream, cudaStreamNonBlocking), "a stream");
     test.state = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
     printf("test_encode: seed %llu\n", (unsigned long long)test.state);
-    std::vector<Case> cases = every_form();
-    for (int fast = 0; fast < 2; fast++) {
-        check(cases, fast != 0, 1000);
-        check(cases, fast != 0, 37);
-        check(std::vector<Case>(cases.begin(), cases.begin() + 20), fast != 0, 1);
-    }
-    if (is_run(1, 2)) {          /* the largest have many pieces */
-        std::vector<Case> large; /* moved, not copied: an image points to its pixels */
-        large.push_back(make_case(6000, 4000, 3, IMGSTAT_U8, 0, 0));
-        large.push_back(make_case(4000, 3000, 4, IMGSTAT_U16, 0, 5));
-        large.push_back(make_case(200001, 10, 3, IMGSTAT_U8, 0, 0));
-        for (int fast = 0; fast < 2; fast++)
-            check(large, fast != 0, 3);
-        for (const Case &c : large)
-            fatal(cudaFree(c.memory), "cudaFree");
-    }
-    for (const Case &c : cases)
-        fatal(cudaFree(c.memory), "cudaFree");
+    check_batches("png", every_png());
+    check_batches("tiff", every_tiff());
+    if (is_run(1, 2))
+        check_large();
     printf("%zu files, %zu by the device, %zu bytes, pixels of %zu: %zu failures\n", test.files,
            test.on_device, test.bytes, test.pixels, test.failures);
     fatal(cudaStreamDestroy(test.stream), "cudaStreamDestroy");

@@ -120,24 +120,33 @@ Test(device_choice, chooses_who_decodes)
         unsigned threads;
         double cpu, cuda;
         FedOutput to;
+        bool fast;
     } rows[] = {
-        {"png", 256, 1507, 2048, 3, 16, 0.54, 0.75, FED_MEASURED},
-        {"png", 256, 1507, 2048, 3, 4, 1.58, 1.36, FED_MEASURED},
-        {"png", 2000, 1507, 2048, 3, 16, 3.88, 1.71, FED_MEASURED},
-        {"png", 2000, 1507, 2048, 3, 4, 14.10, 2.00, FED_MEASURED},
-        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, FED_MEASURED},
-        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, FED_MEASURED},
-        {"png", 256, 1507, 2048, 3, 16, 0.97, 1.39, FED_PNG},
-        {"png", 2000, 1507, 2048, 3, 16, 7.40, 4.37, FED_PNG},
-        {"png", 256, 1507, 2048, 3, 4, 3.54, 1.97, FED_PNG},
-        {"tiff", 256, 1507, 2048, 3, 16, 0.40, 0.62, FED_MEASURED},
-        {"tiff", 2000, 1507, 2048, 3, 16, 2.84, 1.22, FED_MEASURED},
-        {"tiff", 2000, 1507, 2048, 3, 4, 10.44, 1.21, FED_MEASURED},
-        {"tiff", 1000, 1507, 2048, 3, 16, 3.02, 1.83, FED_PNG},
-        {"tiff", 256, 1507, 2048, 3, 4, 2.80, 1.84, FED_PNG},
-        {"tiff", 1024, 1507, 2048, 3, 16, 6.05, 5.30, FED_TIFF},
-        {"tiff", 512, 1507, 2048, 3, 16, 3.38, 3.40, FED_TIFF},
-        {"tiff", 200, 1507, 2048, 3, 16, 1.25, 1.49, FED_TIFF},
+        {"png", 256, 1507, 2048, 3, 16, 0.54, 0.75, FED_MEASURED, false},
+        {"png", 256, 1507, 2048, 3, 4, 1.58, 1.36, FED_MEASURED, false},
+        {"png", 2000, 1507, 2048, 3, 16, 3.88, 1.71, FED_MEASURED, false},
+        {"png", 2000, 1507, 2048, 3, 4, 14.10, 2.00, FED_MEASURED, false},
+        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, FED_MEASURED, false},
+        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, FED_MEASURED, false},
+        {"png", 256, 1507, 2048, 3, 16, 0.97, 1.39, FED_PNG, false},
+        {"png", 2000, 1507, 2048, 3, 16, 7.40, 4.37, FED_PNG, false},
+        {"png", 256, 1507, 2048, 3, 4, 3.54, 1.97, FED_PNG, false},
+        {"tiff", 256, 1507, 2048, 3, 16, 0.40, 0.62, FED_MEASURED, false},
+        {"tiff", 2000, 1507, 2048, 3, 16, 2.84, 1.22, FED_MEASURED, false},
+        {"tiff", 2000, 1507, 2048, 3, 4, 10.44, 1.21, FED_MEASURED, false},
+        {"tiff", 1000, 1507, 2048, 3, 16, 3.02, 1.83, FED_PNG, false},
+        {"tiff", 256, 1507, 2048, 3, 4, 2.80, 1.84, FED_PNG, false},
+        {"tiff", 1024, 1507, 2048, 3, 16, 6.05, 5.30, FED_TIFF, false},
+        {"tiff", 512, 1507, 2048, 3, 16, 3.38, 3.40, FED_TIFF, false},
+        {"tiff", 200, 1507, 2048, 3, 16, 1.25, 1.49, FED_TIFF, false},
+        {"tiff", 200, 1507, 2048, 3, 4, 3.78, 3.05, FED_TIFF, false},
+        {"tiff", 1000, 1507, 2048, 3, 16, 2.57, 1.48, FED_TIFF, true},
+        {"tiff", 512, 1507, 2048, 3, 16, 1.67, 1.18, FED_TIFF, true},
+        {"tiff", 200, 1507, 2048, 3, 16, 0.69, 0.94, FED_TIFF, true},
+        {"tiff", 200, 1507, 2048, 3, 4, 2.10, 1.34, FED_TIFF, true},
+        {"png", 1000, 1507, 2048, 3, 16, 3.09, 2.64, FED_PNG, true},
+        {"png", 200, 1507, 2048, 3, 16, 0.57, 0.81, FED_PNG, true},
+        {"png", 200, 1507, 2048, 3, 4, 1.81, 2.36, FED_PNG, true},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -151,13 +160,15 @@ Test(device_choice, chooses_who_decodes)
                                   .method = &method};
         WorkSum sum = {0};
         work_add(&sum, &one, &work, false, rows[i].n);
-        work_add_fed(&sum, &one, stream, rows[i].to, rows[i].n);
+        work_add_fed(&sum, &one, stream, rows[i].n);
+        if (rows[i].to != FED_MEASURED)
+            work_add_packed(&sum, &one, rows[i].to, rows[i].fast, false, rows[i].n);
         expect_faster(i, &sum, rows[i].threads, rows[i].cpu, rows[i].cuda);
     }
 }
 
-/* One TIFF of deflate tiles, RGB of 8 bits, measured and transformed
- * (docs/lab/2026-11-26-tiff-folders.md). */
+/* One TIFF of deflate tiles, RGB of 8 bits, measured, and written as such
+ * (docs/lab/2026-11-26-tiff-folders.md, 2026-11-26-auto-written.md). */
 Test(device_choice, chooses_for_large_tiled_pages)
 {
     static const struct {
@@ -166,16 +177,24 @@ Test(device_choice, chooses_for_large_tiled_pages)
         double cpu, cuda;
         bool written;
         ImgstatTransform transform;
+        bool fast;
     } rows[] = {
-        {25600, 16, 0.33, 0.76, false, IMGSTAT_STRETCH},
-        {25600, 8, 0.59, 0.63, false, IMGSTAT_STRETCH},
-        {25600, 4, 1.17, 0.69, false, IMGSTAT_STRETCH},
-        {25600, 2, 2.23, 0.74, false, IMGSTAT_STRETCH},
-        {58880, 16, 1.66, 1.31, false, IMGSTAT_STRETCH},
-        {58880, 8, 3.19, 1.20, false, IMGSTAT_STRETCH},
-        {58880, 4, 6.32, 1.20, false, IMGSTAT_STRETCH},
-        {25600, 16, 3.48, 2.81, true, IMGSTAT_EQUALIZE},
-        {25600, 16, 4.56, 3.00, true, IMGSTAT_CLAHE},
+        {25600, 16, 0.33, 0.76, false, IMGSTAT_STRETCH, false},
+        {25600, 8, 0.59, 0.63, false, IMGSTAT_STRETCH, false},
+        {25600, 4, 1.17, 0.69, false, IMGSTAT_STRETCH, false},
+        {25600, 2, 2.23, 0.74, false, IMGSTAT_STRETCH, false},
+        {58880, 16, 1.66, 1.31, false, IMGSTAT_STRETCH, false},
+        {58880, 8, 3.19, 1.20, false, IMGSTAT_STRETCH, false},
+        {58880, 4, 6.32, 1.20, false, IMGSTAT_STRETCH, false},
+        {25600, 16, 3.48, 2.81, true, IMGSTAT_EQUALIZE, false},
+        {25600, 16, 4.56, 3.00, true, IMGSTAT_CLAHE, false},
+        {25600, 16, 2.35, 1.97, true, IMGSTAT_STRETCH, false},
+        {25600, 16, 1.49, 1.29, true, IMGSTAT_STRETCH, true},
+        {25600, 4, 3.80, 1.30, true, IMGSTAT_STRETCH, true},
+        {14080, 16, 0.77, 1.22, true, IMGSTAT_STRETCH, false},
+        {14080, 4, 1.59, 1.83, true, IMGSTAT_STRETCH, false},
+        {14080, 16, 0.47, 0.86, true, IMGSTAT_STRETCH, true},
+        {14080, 4, 0.92, 0.91, true, IMGSTAT_STRETCH, true},
     };
     const ImgstatMeasure how = {.median = true};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -184,6 +203,8 @@ Test(device_choice, chooses_for_large_tiled_pages)
         const ImgstatWork work = {.measure = rows[i].written ? NULL : &how, .method = &method};
         WorkSum sum = {0};
         work_add(&sum, &one, &work, true, 1);
+        if (rows[i].written)
+            work_add_packed(&sum, &one, FED_TIFF, rows[i].fast, true, 1);
         expect_faster(i, &sum, rows[i].threads, rows[i].cpu, rows[i].cuda);
     }
 }

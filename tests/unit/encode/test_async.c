@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_async.c: images encoded in one call against the encoder of files: the same bytes, which
- * libpng decodes to the pixels; on the processor, and on a device that is a plain version of a GPU,
- * whose work is collected, copied and completed as a GPU's is. */
+/* test_async.c: images encoded in one call against the encoders of files: the same bytes, which
+ * libpng decodes to the pixels of a PNG; on the processor, and on a device that is a plain version
+ * of a GPU, whose work is collected, copied and completed as a GPU's is. */
 #include "imgstat_async.h"
 
 #include "helper_encode.h"
@@ -20,6 +20,7 @@ typedef enum Content { SMOOTH, NOISE, FLAT, DRAWING, CONTENTS } Content;
 typedef struct Batch {
     ImgstatDevice *device;
     ImgstatEncode *encode;
+    ImgstatWrite how;
     DeviceOps ops; /* of the plain device */
     bool plain;
     size_t n;
@@ -77,13 +78,13 @@ static void add(Batch *b, uint32_t width, uint32_t height, uint16_t channels, Im
     static char names[IMAGES_MOST][24];
     const size_t bytes = imgstat_sample_bytes(sample), i = b->n++;
     const size_t samples = (size_t)width * channels, pitch = (samples + gap) * bytes;
-    const unsigned full = (1u << (bits ? bits : 8 * bytes)) - 1;
+    const unsigned full = bytes > 2 ? 0xFFFF : (1u << (bits ? bits : 8 * bytes)) - 1;
     uint64_t state = i;
     uint8_t *const memory = b->memory[i] = malloc(pitch * height + 1);
     for (size_t y = 0; y < height; y++) {
         for (size_t s = 0; s < samples; s++) {
             const unsigned v = content_of(content, s / channels, y, s % channels, &state) & full;
-            const uint16_t word = (uint16_t)v;
+            const uint64_t word = bytes > 2 ? (uint64_t)v * 0x1000100010001 : v;
             memcpy(memory + y * pitch + s * bytes, &word, bytes);
         }
     }
@@ -117,6 +118,17 @@ static void add_all(Batch *b)
     add(b, 200000, 3, 3, IMGSTAT_U8, 0, 0, SMOOTH);
 }
 
+/* Images that only TIFF holds: all types, odd numbers of channels, planes of one strip and of many.
+ */
+static void add_tiffs(Batch *b)
+{
+    for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++) {
+        add(b, 300u + sample, 211, (uint16_t)(1 + sample % 3), sample, 0, sample % 2, SMOOTH);
+        add(b, 1 + sample, 9, (uint16_t)(5 + sample), sample, 0, 0, (Content)(sample % CONTENTS));
+    }
+    add(b, 30, 8000, 38, IMGSTAT_F64, 0, 0, FLAT); /* more than one part of 64 MiB */
+}
+
 /* ---- What is expected ---- */
 
 typedef struct Memory {
@@ -134,10 +146,11 @@ static ImgstatResult take(void *context, const void *bytes, size_t n, ImgstatErr
     return IMGSTAT_OK;
 }
 
-static ImgstatResult save(const Batch *b, size_t i, bool fast, Memory *to, ImgstatError *err)
+static ImgstatResult save(const Batch *b, size_t i, Memory *to, ImgstatError *err)
 {
     const ImgstatOutput output = {.write = take, .context = to};
-    const ImgstatWrite how = {.format = "png", .fast = fast};
+    ImgstatWrite how = b->how;
+    how.format = how.format ? how.format : "png";
     ImagePro host = b->image[i];
     host.memory = IMGSTAT_HOST;
     host.host = b->memory[i];
@@ -147,11 +160,11 @@ static ImgstatResult save(const Batch *b, size_t i, bool fast, Memory *to, Imgst
                                  &output, NULL, &how, err);
 }
 
-static void compare(const Batch *b, size_t i, bool fast)
+static void compare(const Batch *b, size_t i)
 {
     Memory expected = {NULL, 0};
     ImgstatError err = {.message = ""};
-    const ImgstatResult res = save(b, i, fast, &expected, &err);
+    const ImgstatResult res = save(b, i, &expected, &err);
     cr_assert_eq(b->result[i].code, res, "%s: %s", b->name[i], b->result[i].message);
     cr_assert_str_eq(b->file[i].name, b->name[i]);
     if (res != IMGSTAT_OK)
@@ -189,21 +202,28 @@ static void encode(Batch *b)
 
 /* ---- Tests ---- */
 
-static void check_all(bool plain)
+static void create(Batch *b, size_t file_bytes)
+{
+    cr_assert_eq(
+        imgstat_encode_create(b->device, b->image, b->n, &b->how, file_bytes, &b->encode, &b->err),
+        IMGSTAT_OK, "%s", b->err.message);
+}
+
+static void check_pngs(bool plain)
 {
     static Batch b;
     size_t n_device = 0, pixels = 0;
     for (int fast = 0; fast < 2; fast++) {
         open_device(&b, plain);
+        b.how.fast = fast;
         add_all(&b);
-        cr_assert_eq(imgstat_encode_create(b.device, b.image, b.n, fast, 0, &b.encode, &b.err),
-                     IMGSTAT_OK);
+        create(&b, 0);
         for (int again = 0; again < 2; again++) {
             encode(&b);
             for (size_t i = 0; i < b.n; i++) {
                 const ImagePro *const image = &b.image[i];
                 const bool whole = image->bits == 8 * imgstat_sample_bytes(image->sample);
-                compare(&b, i, fast);
+                compare(&b, i);
                 cr_assert_eq(imgstat_encode_on_device(b.encode, i), plain && whole);
                 n_device += imgstat_encode_on_device(b.encode, i);
                 if (image->sample == IMGSTAT_U8 && whole && again == 0) {
@@ -217,14 +237,40 @@ static void check_all(bool plain)
     cr_assert(pixels > 0 && (n_device > 0) == plain);
 }
 
+static void check_tiffs(bool plain)
+{
+    static Batch b;
+    for (int fast = 0; fast < 2; fast++) {
+        open_device(&b, plain);
+        b.how = (ImgstatWrite){.format = "tiff", .compression = "deflate", .fast = fast};
+        add_all(&b);
+        add_tiffs(&b);
+        create(&b, 0);
+        for (int again = 0; again < 2; again++) {
+            encode(&b);
+            for (size_t i = 0; i < b.n; i++) {
+                const bool packed = b.image[i].bits <= 4;
+                if (packed)
+                    cr_assert_eq(b.result[i].code, IMGSTAT_ERR_UNSUPPORTED);
+                else
+                    compare(&b, i);
+                cr_assert_eq(imgstat_encode_on_device(b.encode, i), plain && !packed);
+            }
+        }
+        release(&b);
+    }
+}
+
 Test(encode_async, files_of_the_processor)
 {
-    check_all(false);
+    check_pngs(false);
+    check_tiffs(false);
 }
 
 Test(encode_async, files_of_a_device)
 {
-    check_all(true);
+    check_pngs(true);
+    check_tiffs(true);
 }
 
 /* A device that makes nothing leaves all to the processor. */
@@ -234,52 +280,54 @@ Test(encode_async, files_of_a_device_that_makes_nothing)
     open_device(&b, true);
     b.ops.encode_async = cpu_device_ops.encode_async;
     add_all(&b);
-    cr_assert_eq(imgstat_encode_create(b.device, b.image, b.n, false, 0, &b.encode, &b.err),
-                 IMGSTAT_OK);
+    create(&b, 0);
     encode(&b);
     for (size_t i = 0; i < b.n; i++)
-        compare(&b, i, false);
+        compare(&b, i);
     release(&b);
 }
 
-static void check_refused(bool plain)
+static void check_refused(bool plain, const char *format)
 {
     static Batch b;
+    const bool png = !format;
     open_device(&b, plain);
+    b.how.format = format;
     add(&b, 20, 20, 3, IMGSTAT_U8, 0, 0, SMOOTH);
     add(&b, 20, 20, 1, IMGSTAT_I16, 0, 0, SMOOTH);
     add(&b, 20, 20, 5, IMGSTAT_U8, 0, 0, SMOOTH);
     add(&b, 0, 20, 1, IMGSTAT_U8, 0, 0, SMOOTH);
     add(&b, 30, 20, 3, IMGSTAT_U8, 0, 0, SMOOTH);
-    cr_assert_eq(imgstat_encode_create(b.device, b.image, b.n, false, 0, &b.encode, &b.err),
-                 IMGSTAT_OK);
+    create(&b, 0);
     encode(&b);
     for (size_t i = 0; i < b.n; i++) {
-        compare(&b, i, false);
-        cr_assert_eq(b.result[i].code == IMGSTAT_OK, i == 0 || i == 4);
+        compare(&b, i);
+        cr_assert_eq(b.result[i].code == IMGSTAT_OK, i == 0 || i == 4 || (!png && i < 3));
     }
     release(&b);
 }
 
-Test(encode_async, what_png_cannot_hold)
+Test(encode_async, what_formats_cannot_hold)
 {
-    check_refused(false);
-    check_refused(true);
+    check_refused(false, NULL);
+    check_refused(true, NULL);
+    check_refused(false, "tiff");
+    check_refused(true, "tiff");
 }
 
 /* An image that does not fit leaves its place to the next. */
-static void check_capacity(bool plain)
+static void check_capacity(bool plain, const char *format)
 {
     static Batch b;
     open_device(&b, plain);
+    b.how.format = format;
     add(&b, 100, 100, 1, IMGSTAT_U8, 0, 0, NOISE);
     add(&b, 700, 1100, 3, IMGSTAT_U8, 0, 0, NOISE);
     add(&b, 100, 100, 1, IMGSTAT_U8, 0, 0, NOISE);
-    cr_assert_eq(imgstat_encode_create(b.device, b.image, b.n, false, 1 << 20, &b.encode, &b.err),
-                 IMGSTAT_OK);
+    create(&b, 1 << 20);
     encode(&b);
-    compare(&b, 0, false);
-    compare(&b, 2, false);
+    compare(&b, 0);
+    compare(&b, 2);
     cr_assert_eq(b.result[1].code, IMGSTAT_ERR_LIMIT);
     cr_assert_str_eq(b.result[1].message,
                      "1.png: the file does not fit into what is left of 1048576 bytes");
@@ -289,28 +337,36 @@ static void check_capacity(bool plain)
 
 Test(encode_async, files_that_do_not_fit)
 {
-    check_capacity(false);
-    check_capacity(true);
+    check_capacity(false, NULL);
+    check_capacity(true, NULL);
+    check_capacity(false, "tiff");
+    check_capacity(true, "tiff");
 }
 
-Test(encode_async, other_images_than_the_first)
+static void check_others(const char *format)
 {
     static Batch b;
     open_device(&b, true);
+    b.how.format = format;
     add(&b, 700, 1100, 3, IMGSTAT_U8, 0, 0, SMOOTH);
     add(&b, 300, 300, 1, IMGSTAT_U8, 0, 0, SMOOTH);
-    cr_assert_eq(imgstat_encode_create(b.device, b.image, 2, false, 0, &b.encode, &b.err),
-                 IMGSTAT_OK);
+    create(&b, 0);
     encode(&b);
     free(b.memory[0]);
     free(b.memory[1]);
     b.n = 0;
     add(&b, 100, 50, 4, IMGSTAT_U16, 0, 9, DRAWING);
     encode(&b);
-    compare(&b, 0, false);
+    compare(&b, 0);
     add(&b, 2000, 2000, 3, IMGSTAT_U8, 0, 0, SMOOTH);
     cr_assert_eq(imgstat_encode_async(b.encode, b.name, b.image, 2, NULL, &b.err), IMGSTAT_ERR_ARG);
     release(&b);
+}
+
+Test(encode_async, other_images_than_the_first)
+{
+    check_others(NULL);
+    check_others("tiff");
 }
 
 Test(encode_async, wrong_calls)
@@ -319,7 +375,14 @@ Test(encode_async, wrong_calls)
     open_device(&b, false);
     add(&b, 20, 20, 3, IMGSTAT_U8, 0, 0, SMOOTH);
     add(&b, 20, 20, 3, IMGSTAT_U8, 0, 0, SMOOTH);
-    cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, false, 0, &b.encode, &b.err),
+    b.how.format = "jpeg";
+    cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, &b.how, 0, &b.encode, &b.err),
+                 IMGSTAT_ERR_ARG);
+    b.how = (ImgstatWrite){.compression = "none"};
+    cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, &b.how, 0, &b.encode, &b.err),
+                 IMGSTAT_ERR_UNSUPPORTED);
+    cr_assert_null(b.encode);
+    cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, NULL, 0, &b.encode, &b.err),
                  IMGSTAT_OK);
     cr_assert_eq(imgstat_encode_finish(b.encode, NULL, b.file, b.result, &b.err), IMGSTAT_ERR_ARG);
     cr_assert_eq(imgstat_encode_async(b.encode, NULL, b.image, 2, NULL, &b.err), IMGSTAT_ERR_ARG);

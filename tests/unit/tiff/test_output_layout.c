@@ -24,12 +24,10 @@ static ImgstatResult choose(const EncodeOptions *how, Decoder *like, const Encod
                             TiffShape *shape, ImgstatError *err)
 {
     char name[] = "an output";
-    AtomicFile output = {.name = name};
     Warnings warnings = {.warn = on_warning, .name = name};
-    const Encoder encoder = {
-        .format = &tiff_format, .output = &output, .how = *how, .warnings = &warnings};
     told[0] = '\0';
-    const ImgstatResult res = tiff_shape_choose(&encoder, like, page, false, shape, err);
+    const ImgstatResult res =
+        tiff_shape_choose(name, page, like, how, false, &warnings, shape, err);
     warnings_release(&warnings);
     return res;
 }
