@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* codec/lzw.cu: decompresses strips and tiles of LZW and PackBits, one a warp.
+/* codec/lzw.cu: decompresses strips and tiles of LZW, one a block, and PackBits, one a warp.
  * src/codec/lzw_lanes.h and packbits_lanes.h have the algorithms, which C compiles as well. */
 #include "codec/lzw_lanes.h"
 #include "codec/packbits_lanes.h"
@@ -7,23 +7,24 @@
 #include "codec/png.cuh"
 #include "codec/tiles.cuh"
 
-static_assert(sizeof(LzwLanes) <= 9500, "21 warps an SM at least");
+enum { BLOCKS = 3 }; /* a multiprocessor */
+static_assert(sizeof(LzwLanes) <= 24 << 10, "BLOCKS have room in 99 KiB");
 
 /*
  * lzw_tiles: decompresses LZW streams.
  *
- *   Idea      A stream a warp, 32 codes at a time. Their places in the stream are known, their
- *             lengths follow from each other in 5 steps, their places in the output by a sum. Lanes
- *             then take bytes, each from the output before or by way of other strings of the 32.
- *   Work      by its time some 1,000 instructions for 32 codes, 13 a byte of a photograph, whose
- *             strings have 2 to 3 bytes.
- *   Memory    reads the stream once, writes its output once, reads earlier output, mostly from the
- *             cache; 9.3 KiB of shared memory, nearly all of it places of strings.
- *   Launch    <<<tiles, 32>>>.
+ *   Idea      A stream a block, 1,024 codes at a time. Their places in the stream are known. A code
+ *             is a chain of codes that ends with a byte: threads follow chains for lengths, whose
+ *             sums are places, and again for bytes.
+ *   Work      some 80 instructions a code and 15 a byte; four times a round all threads meet, and
+ *             wait for the longest string.
+ *   Memory    reads the stream once and writes its output once, short strings by the byte; 23 KiB
+ *             of shared memory for chains and places.
+ *   Launch    <<<tiles, LZW_THREADS>>>.
  *   Requires  what CodedTile says; any bytes may be in the stream.
  *   Result    the output; or a doubt.
  */
-static __global__ void __launch_bounds__(LANES)
+static __global__ void __launch_bounds__(LZW_THREADS, BLOCKS)
     lzw_tiles(const TiledPage *pages, const CodedTile *tiles, DeflatedCheck *checks)
 {
     __shared__ LzwLanes lanes;
@@ -32,7 +33,7 @@ static __global__ void __launch_bounds__(LANES)
         return;
     const LzwCall call = {(const uint8_t *)tile.in, tile.n_in, (uint8_t *)tile.out, tile.n_out};
     const LzwVerdict found = lzw_by_lanes(&lanes, &call);
-    if (lanes_leader() && found != LZW_RIGHT)
+    if (threadIdx.x == 0 && found != LZW_RIGHT)
         atomicOr(&checks[tile.page].doubt, (unsigned)DOUBT_STREAM);
 }
 
@@ -62,7 +63,8 @@ cudaError_t launch_lzw_tiles(const DecodeWork *there, DeflatedCheck *checks, cud
 {
     if (there->n_tiles == 0)
         return load_kernel((const void *)lzw_tiles);
-    lzw_tiles<<<(unsigned)there->n_tiles, LANES, 0, stream>>>(there->pages, there->tiles, checks);
+    lzw_tiles<<<(unsigned)there->n_tiles, LZW_THREADS, 0, stream>>>(there->pages, there->tiles,
+                                                                    checks);
     return cudaGetLastError();
 }
 

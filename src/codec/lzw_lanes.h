@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* lzw_lanes.h: decompresses an LZW stream of TIFF by 32 lanes: the kernel lzw_tiles, and the
- * same in C, so that it is tested and fuzzed without a GPU.
+/* lzw_lanes.h: decompresses an LZW stream of TIFF by a block of threads: the kernel lzw_tiles, and
+ * the same in C, so that it is tested and fuzzed without a GPU.
  *
- * The width of a code depends on nothing but how many codes came since the clear code, so 32 codes
- * are read at once. Code LZW_NAMED + j stands for the string of code number j and the byte behind
- * it, and both lie in the output one behind the other. So all that is kept of a code is where its
- * string begins; the next string begins where it ends. A string refers to an earlier one: lengths
- * of 32 codes follow from each other in 5 steps at most, and their places from sums. Then lanes
- * take bytes, not strings: each follows its string back to a byte from before the 32 codes, or to a
- * code that is a byte.
+ * The width of a code depends on nothing but how many codes came since the clear code, so the
+ * places of all codes up to the next one are known: LZW_ROUND of them are read at once. Code
+ * LZW_NAMED + j stands for the string of code number j and the first byte of string j + 1. So a
+ * code is a chain of earlier codes, which ends with a byte; its links are the bytes of the string,
+ * from the last one to the first. Threads follow the chains of their codes through the round for
+ * lengths, whose sums are places, and to the end for bytes. All that they follow lies in shared
+ * memory: nothing waits for output.
  *
- * Every place in input, output and table is compared with its end before it is used. Time is
- * bounded by the output: codes are taken 32 at a time or up to a clear code, n_out / 16 times and
- * some at most. Streams that clear so often are no encoder's. */
+ * Every place in input, output and table is compared with its end before it is used. A link is a
+ * code before, so chains end. Time is bounded by the output: rounds are full or end with a clear
+ * code, n_out / 32 and some at most. Streams that clear so often are no encoder's. */
 #ifndef IMGSTAT_CODEC_LZW_LANES_H
 #define IMGSTAT_CODEC_LZW_LANES_H
 
@@ -23,14 +23,14 @@ enum {
     LZW_ENDS,
     LZW_NAMED,                            /* first code that stands for a string */
     LZW_MOST = (1 << 12) - LZW_NAMED + 1, /* codes after a clear code */
-    LZW_BLOCK = 16, /* codes whose strings have at most 16 * 3,839 bytes, which 16 bits count */
-    LZW_GROUP_BYTES = 16, /* fewer on average would take too long */
-    LZW_SPARE_GROUPS = 64,
-    LZW_AT_ONCE = 4 /* bytes of a lane on their way */
+    LZW_ROUND = LANES * LANES,            /* codes at once: 32 groups of 32 */
+    LZW_ROUND_BYTES = 32,                 /* fewer on average would take too long */
+    LZW_SPARE_ROUNDS = 64,
+    LZW_WORD = 8,  /* bytes: what is written at once */
+    LZW_LONG = 16, /* of strings that are written by words */
+    LZW_THREADS = 512,
+    LZW_WARPS = LANES_STEP > 1 ? LZW_THREADS / LANES : 1 /* 1 in C, of one lane */
 };
-
-/* With a byte in place of a place in the output. */
-#define LZW_BYTE 0x80000000u
 
 typedef enum LzwVerdict {
     LZW_RIGHT,     /* strings fill the output; what follows does not count */
@@ -47,18 +47,16 @@ typedef struct LzwCall {
     uint32_t n_out; /* < 2^31 */
 } LzwCall;
 
-/* What the lanes share. The string of code number j begins at byte base[j / LZW_BLOCK] + offset[j]
- * of the output. Of 32 codes: the code, the bytes of its string, the bytes before. */
+/* What the threads share. Since the clear code: codes, and the bytes and first bytes of their
+ * strings. Of a round: string i begins sum[i / LANES] + before[i] bytes behind the first one. */
 typedef struct LzwLanes {
-    uint32_t base[LZW_MOST / LZW_BLOCK + 1];
-    uint16_t offset[LZW_MOST + 1];
-    uint32_t length[2][LANES], before[LANES], begins[LANES];
-    uint16_t code[LANES];
-    uint8_t from[2][LANES]; /* the lane whose string this one extends; LANES: the length is known */
-    uint8_t stop[LANES], flag[LANES];
+    uint16_t code[LZW_MOST], length[LZW_MOST];
+    uint8_t first[LZW_MOST];
+    uint8_t torn; /* a string ends behind the output and begins in it */
+    uint32_t before[LZW_ROUND], sum[LANES + 1], stop[LANES];
 } LzwLanes;
 
-enum { LZW_GOES_ON, LZW_CLEARS, LZW_STOPS, LZW_IS_WRONG, LZW_IS_OVER };
+enum { LZW_GOES_ON, LZW_CLEARS, LZW_STOPS, LZW_IS_WRONG, LZW_IS_OVER, LZW_KINDS = 8 };
 
 /* Returns the bit of code number k after a clear code, and its width. */
 LANES_INLINE uint32_t lzw_bit(uint32_t k, unsigned *width)
@@ -68,191 +66,157 @@ LANES_INLINE uint32_t lzw_bit(uint32_t k, unsigned *width)
     return 9 * k + (k >= 254 ? k - 254 : 0) + (k >= 766 ? k - 766 : 0) + (k >= 1790 ? k - 1790 : 0);
 }
 
-/* Reads code number k behind a clear code that ends at bit `begin`, and finds out what it is. */
-LANES_INLINE void lzw_read(LzwLanes *s, const LzwCall *c, unsigned lane, uint32_t begin, uint32_t k)
+/* Reads code number k behind a clear code that ends at bit `begin`. Returns what it is. */
+LANES_INLINE unsigned lzw_read(LzwLanes *s, const LzwCall *c, uint32_t begin, uint32_t k)
 {
     unsigned width;
     const uint32_t bit = begin + lzw_bit(k, &width);
-    unsigned code = 0, stop = LZW_GOES_ON;
-    if (k > LZW_MOST || bit + width > 8 * c->n_in) {
-        stop = k > LZW_MOST ? LZW_IS_WRONG : LZW_IS_OVER;
-    } else {
-        uint32_t word = 0;
-        for (unsigned i = 0; i < 3; i++)
-            word = word << 8 | (bit / 8 + i < c->n_in ? c->in[bit / 8 + i] : 0);
-        code = word >> (24 - bit % 8 - width) & ((1u << width) - 1);
-        if (code == LZW_BYTES || code == LZW_ENDS)
-            stop = code == LZW_BYTES ? LZW_CLEARS : LZW_STOPS;
-        else if (k == LZW_MOST || (code > LZW_ENDS && code - LZW_NAMED >= k))
-            stop = LZW_IS_WRONG;
-    }
-    s->code[lane] = (uint16_t)code;
-    s->stop[lane] = (uint8_t)stop;
+    if (k > LZW_MOST || bit + width > 8 * c->n_in)
+        return k > LZW_MOST ? LZW_IS_WRONG : LZW_IS_OVER;
+    uint32_t word = 0;
+    for (unsigned i = 0; i < 3; i++)
+        word = word << 8 | (bit / 8 + i < c->n_in ? c->in[bit / 8 + i] : 0);
+    const unsigned code = word >> (24 - bit % 8 - width) & ((1u << width) - 1);
+    if (code == LZW_BYTES || code == LZW_ENDS)
+        return code == LZW_BYTES ? LZW_CLEARS : LZW_STOPS;
+    if (k == LZW_MOST || (code > LZW_ENDS && code - LZW_NAMED >= k))
+        return LZW_IS_WRONG;
+    s->code[k] = (uint16_t)code;
+    return LZW_GOES_ON;
 }
 
-/* Returns where the string of a code begins in the output. */
-LANES_INLINE uint32_t lzw_place(const LzwLanes *s, uint32_t number)
+/* Reads the codes from number k on. Returns the first one of the round that is not for a string,
+ * times LZW_KINDS, and what it is. */
+LANES_INLINE uint32_t lzw_read_round(LzwLanes *s, const LzwCall *c, uint32_t begin, uint32_t k)
 {
-    return s->base[number / LZW_BLOCK] + s->offset[number];
-}
-
-/* Finds the lengths of the strings of the first `valid` lanes, whose codes begin with number
- * `first`. */
-LANES_INLINE const uint32_t *lzw_lengths(LzwLanes *s, uint32_t first, unsigned valid)
-{
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-        const uint32_t code = s->code[lane], number = code - LZW_NAMED;
-        const bool named = lane < valid && code >= LZW_NAMED;
-        const bool known = !named || number < first;
-        s->from[0][lane] = (uint8_t)(known ? (unsigned)LANES : number - first);
-        s->length[0][lane] = lane >= valid    ? 0
-                             : named && known ? lzw_place(s, number + 1) - lzw_place(s, number) + 1
-                                              : 1;
-        s->flag[lane] = !known;
-    }
-    lanes_meet(); /* lengths of strings that others do not extend are there */
-    for (unsigned at = 0;; at ^= 1) {
-        if (!lanes_mask(s->flag))
-            return s->length[at];
+    for (unsigned group = block_first() / LANES; group < LANES; group += LZW_WARPS) {
+        uint32_t *const stop = s->before + group * LANES; /* places are not needed yet */
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-            const unsigned from = s->from[at][lane];
-            const bool known = from == LANES;
-            const unsigned next = known ? (unsigned)LANES : s->from[at][from];
-            s->length[at ^ 1][lane] = s->length[at][lane] + (known ? 0 : s->length[at][from]);
-            s->from[at ^ 1][lane] = (uint8_t)next;
-            s->flag[lane] = next < LANES;
+            const uint32_t i = group * LANES + lane;
+            const unsigned kind = lzw_read(s, c, begin, k + i);
+            stop[lane] = kind == LZW_GOES_ON ? LZW_ROUND * LZW_KINDS : i * LZW_KINDS + kind;
         }
-        lanes_meet(); /* lengths over twice as many strings are there */
+        const uint32_t least = lanes_least(stop);
+        if (lanes_leader())
+            s->stop[group] = least;
     }
+    block_meet(); /* the codes are there */
+    return lanes_least(s->stop);
 }
 
-/* Returns where byte `at` of string t comes from: its place in the output before the 32 codes, or
- * LZW_BYTE and the byte. */
-LANES_INLINE uint32_t lzw_source(const LzwLanes *s, const uint32_t *length, uint32_t first,
-                                 unsigned t, uint32_t at)
+/* Finds the length and the first byte of the string of code number i, whose chain is known from
+ * code number k down. */
+LANES_INLINE uint32_t lzw_measure(LzwLanes *s, uint32_t k, uint32_t i)
 {
-    for (;;) {
-        const uint32_t code = s->code[t];
-        if (code < LZW_BYTES)
-            return LZW_BYTE | code;
-        const uint32_t number = code - LZW_NAMED; /* of a code before this one */
-        const bool before = number < first;
-        const uint32_t place = before ? lzw_place(s, number) : 0;
-        const uint32_t n = before ? lzw_place(s, number + 1) - place : length[number - first];
-        if (before && (at < n || number + 1 < first))
-            return place + at;
-        t = number - first + (at == n);
-        at = at == n ? 0 : at;
+    uint32_t code = s->code[i], length = 1;
+    for (; code >= LZW_NAMED + k; length++)
+        code = s->code[code - LZW_NAMED];
+    if (code >= LZW_NAMED) {
+        length += s->length[code - LZW_NAMED];
+        code = s->first[code - LZW_NAMED];
     }
+    s->length[i] = (uint16_t)length;
+    s->first[i] = (uint8_t)code;
+    return length;
 }
 
-/* Writes the strings of the first `valid` of 32 codes, n bytes in all. */
-LANES_INLINE void lzw_write(LzwLanes *s, const uint32_t *length, uint32_t first, unsigned valid,
-                            uint8_t *out, uint32_t done, uint32_t n)
+/* Finds the places of the first `valid` strings of the round, and returns the bytes of all. */
+LANES_INLINE uint32_t lzw_place_round(LzwLanes *s, uint32_t k, uint32_t valid)
 {
-    unsigned strings = 0; /* that begin before byte `at` */
-    for (uint32_t at = 0; at < n; at += LANES * LZW_AT_ONCE) {
-        uint32_t begins[LZW_AT_ONCE];
-        for (unsigned k = 0; k < LZW_AT_ONCE; k++) {
-            for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-                const uint32_t bit = s->before[lane] - (at + k * LANES);
-                s->begins[lane] = lane < valid && bit < LANES ? 1u << bit : 0;
-            }
-            begins[k] = lanes_or(s->begins);
-        }
+    for (unsigned group = block_first() / LANES; group < LANES; group += LZW_WARPS) {
         for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-            uint32_t source[LZW_AT_ONCE];
-            unsigned t = strings;
-            for (unsigned k = 0; k < LZW_AT_ONCE; k++) {
-                const uint32_t i = at + k * LANES + lane;
-                const unsigned string = t + lanes_count(begins[k] & ((2u << lane) - 1)) - 1;
-                source[k] =
-                    i < n ? lzw_source(s, length, first, string, i - s->before[string]) : LZW_BYTE;
-                t += lanes_count(begins[k]);
-            }
-            uint8_t held[LZW_AT_ONCE];
-            for (unsigned k = 0; k < LZW_AT_ONCE; k++)
-                held[k] = source[k] & LZW_BYTE ? (uint8_t)source[k] : out[source[k]];
-            for (unsigned k = 0; k < LZW_AT_ONCE; k++)
-                if (at + k * LANES + lane < n)
-                    out[done + at + k * LANES + lane] = held[k];
+            const uint32_t i = group * LANES + lane;
+            s->before[i] = i < valid ? lzw_measure(s, k, k + i) : 0;
         }
-        for (unsigned k = 0; k < LZW_AT_ONCE; k++)
-            strings += lanes_count(begins[k]);
+        const uint32_t sum = lanes_before(s->before + group * LANES);
+        if (lanes_leader())
+            s->sum[group] = sum;
     }
-    lanes_meet(); /* the bytes are there */
+    block_meet(); /* sums of groups are there */
+    if (block_first() < LANES) {
+        const uint32_t sum = lanes_before(s->sum);
+        if (lanes_leader())
+            s->sum[LANES] = sum;
+    }
+    block_meet(); /* the places are there */
+    return s->sum[LANES];
 }
 
-/* Decompresses the codes from number *k on, a multiple of 32: 32, or those before one that is not
- * for a string. Returns what that one is. */
-LANES_INLINE unsigned lzw_group(LzwLanes *s, const LzwCall *c, uint32_t begin, uint32_t *k,
-                                uint32_t *done)
+/* Returns the last byte of the string of a code that is no byte, and goes on to the code before. */
+LANES_INLINE uint8_t lzw_last(const LzwLanes *s, uint32_t *code)
 {
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-        lzw_read(s, c, lane, begin, *k + lane);
-        s->flag[lane] = s->stop[lane] != LZW_GOES_ON;
-    }
-    lanes_meet(); /* the codes are there */
-    const unsigned valid = lanes_lowest(lanes_mask(s->flag));
-    const unsigned stop = valid < LANES ? s->stop[valid] : LZW_GOES_ON;
-    lanes_meet(); /* flags have been read */
-    const uint32_t *const length = lzw_lengths(s, *k, valid);
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)
-        s->before[lane] = length[lane];
-    lanes_meet(); /* lengths are there */
-    uint32_t n = lanes_before(s->before);
-    const uint32_t room = c->n_out - *done;
-    for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP) {
-        const uint32_t number = *k + lane;
-        if (lane < valid)
-            s->offset[number] = (uint16_t)(s->before[lane] - s->before[lane & LZW_BLOCK]);
-        if (lane < valid && lane % LZW_BLOCK == 0)
-            s->base[number / LZW_BLOCK] = *done + s->before[lane];
-        s->flag[lane] = lane < valid && s->before[lane] == room;
-    }
-    if (lanes_leader() && valid == LANES) { /* the end of the last string */
-        s->base[(*k + LANES) / LZW_BLOCK] = *done + n;
-        s->offset[*k + LANES] = 0;
-    }
-    lanes_meet(); /* places are there */
-    if (n > room) {
-        if (!lanes_mask(s->flag))
-            return LZW_STOPS; /* behind the output */
-        n = room;
-    }
-    lzw_write(s, length, *k, valid, c->out, *done, n);
-    *k += valid;
-    *done += n;
-    return stop;
+    const uint32_t number = *code - LZW_NAMED;
+    *code = s->code[number];
+    return s->first[number + 1];
 }
 
-/* Decompresses a whole stream: called by 32 lanes, or by one thread of C. */
+/* Writes the string of a code, n bytes, from the last one to the first. */
+LANES_INLINE void lzw_write(const LzwLanes *s, uint32_t code, uint32_t n, uint8_t *out)
+{
+    if (n >= LZW_LONG) {
+        for (; (uintptr_t)(out + n) % LZW_WORD != 0; n--)
+            out[n - 1] = lzw_last(s, &code);
+        for (; n > LZW_WORD; n -= LZW_WORD) {
+            uint64_t word = 0;
+            for (unsigned i = 0; i < LZW_WORD; i++)
+                word = word << 8 | lzw_last(s, &code);
+            lanes_store(out + n - LZW_WORD, LZW_WORD, word);
+        }
+    }
+    for (; n > 1; n--)
+        out[n - 1] = lzw_last(s, &code);
+    out[0] = (uint8_t)code;
+}
+
+/* Writes the first `valid` strings of the round, those that end within the output. */
+LANES_INLINE void lzw_write_round(LzwLanes *s, uint32_t k, uint32_t valid, uint8_t *out,
+                                  uint32_t room)
+{
+    for (uint32_t i = block_first(); i < valid; i += LZW_WARPS * LANES_STEP) {
+        const uint32_t begin = s->sum[i / LANES] + s->before[i], end = begin + s->length[k + i];
+        if (end <= room)
+            lzw_write(s, s->code[k + i], s->length[k + i], out + begin);
+        else if (begin < room)
+            s->torn = 1;
+    }
+    block_meet(); /* chains have been read */
+}
+
+/* Decompresses a whole stream: called by LZW_THREADS threads, or by one thread of C. */
 LANES_INLINE LzwVerdict lzw_by_lanes(LzwLanes *s, const LzwCall *c)
 {
     uint32_t begin = 9, k = 0, done = 0;
     if (c->n_in < 2 || c->in[0] != 0x80 || c->in[1] & 0x80)
         return c->n_in < 2 ? LZW_BAD_INPUT : LZW_BAD_CODE;
-    for (uint32_t groups = c->n_out / LZW_GROUP_BYTES + LZW_SPARE_GROUPS; done < c->n_out;
-         groups--) {
-        if (groups == 0)
-            return LZW_BAD_CLEAR;
-        const unsigned stop = lzw_group(s, c, begin, &k, &done);
-        if (done == c->n_out)
-            break;
-        if (stop == LZW_IS_WRONG)
+    if (block_first() == 0)
+        s->torn = 0;
+    for (uint32_t rounds = c->n_out / LZW_ROUND_BYTES + LZW_SPARE_ROUNDS; rounds > 0; rounds--) {
+        const uint32_t stop = lzw_read_round(s, c, begin, k), valid = stop / LZW_KINDS;
+        const uint32_t n = lzw_place_round(s, k, valid), room = c->n_out - done;
+        lzw_write_round(s, k, valid, c->out + done, room);
+        if (n >= room)
+            return s->torn ? LZW_BAD_SIZE : LZW_RIGHT;
+        k += valid;
+        done += n;
+        switch (stop % LZW_KINDS) {
+        case LZW_IS_WRONG:
             return LZW_BAD_CODE;
-        if (stop == LZW_IS_OVER)
+        case LZW_IS_OVER:
             return LZW_BAD_INPUT;
-        if (stop == LZW_STOPS)
+        case LZW_STOPS:
             return LZW_BAD_SIZE;
-        if (stop == LZW_CLEARS) {
+        case LZW_CLEARS: {
             unsigned width;
             const uint32_t bit = lzw_bit(k, &width);
             begin += bit + width;
             k = 0;
+            break;
+        }
+        default:
+            break;
         }
     }
-    return LZW_RIGHT;
+    return LZW_BAD_CLEAR;
 }
 
 #endif

@@ -18,7 +18,7 @@ SECONDS = 300
 FAULTS = [
     ("packbits", "codec/packbits_lanes.h", "used > n_in - at", "used > n_in"),
     ("packbits", "codec/packbits_lanes.h", "n > n_out - done", "n > n_out"),
-    ("lzw", "codec/lzw_lanes.h", "if (n > room) {", "if (n > room + 1) {"),
+    ("lzw", "codec/lzw_lanes.h", "if (end <= room)", "if (end <= room + 1)"),
     ("lzw", "codec/lzw_lanes.h", "bit + width > 8 * c->n_in", "bit > 8 * c->n_in"),
     ("lzw", "tiff/lzw.c", "string.length + SLACK)", "string.length)"),
     ("inflate_lanes", "codec/inflate_lanes.h", "length > c->n_in - from", "length > c->n_in"),

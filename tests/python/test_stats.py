@@ -239,20 +239,25 @@ def test_calls_from_many_threads():
 
 
 def test_the_interpreter_runs_meanwhile():
-    x = np.random.default_rng(1).random((8, 1024, 1024))
-    turns, done = 0, False
+    x = np.broadcast_to(np.random.default_rng(1).random((1, 1024, 1024)), (64, 1024, 1024))
+    turns, done = 0, threading.Event()
 
-    def work():
-        nonlocal done
+    def turn():
+        nonlocal turns
+        while not done.wait(0.001):
+            turns += 1
+
+    def during():
+        before = turns
         imgstat.stats(x, axes="NHW", median=True, threads=1)
-        done = True
-    thread = threading.Thread(target=work)
+        return turns - before
+
+    thread = threading.Thread(target=turn)
     thread.start()
-    while not done:
-        turns += 1
-        time.sleep(0.001)
+    found = any(during() > 5 for _ in range(20))  # a loaded machine may do a whole call before it goes on there
+    done.set()
     thread.join()
-    assert turns > 5
+    assert found
 
 
 def test_a_fork_measures_too():
