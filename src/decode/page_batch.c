@@ -270,7 +270,7 @@ ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *un
                              PageAdded *added, FedPages *pages, ImgstatError *err)
 {
     const size_t n = batch->n, n_tiled = batch->n_tiled, n_tiles = batch->n_tiles;
-    const size_t top = batch->top;
+    const size_t top = batch->top, bottom = batch->bottom;
     const ImgstatPage *const page = &file->decoder->page;
     const ImgstatSample sample = page->sample;
     *added = PAGE_ADDED;
@@ -283,7 +283,10 @@ ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *un
         *added = *unusual ? PAGE_REFUSED : *added;
     }
     *pages = (FedPages){.batch = batch, .first = n, .n = batch->n - n};
-    if (*added != PAGE_ADDED) { /* what was staged stays below */
+    if (*added != PAGE_ADDED) {
+        const size_t undone = batch->bottom - bottom; /* a part of it may have been uploaded */
+        batch->staged -= undone < batch->staged ? undone : batch->staged;
+        batch->bottom = bottom;
         batch->n = n;
         batch->n_tiled = n_tiled;
         batch->n_tiles = n_tiles;
