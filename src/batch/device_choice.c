@@ -214,11 +214,11 @@ static FedOutput follows_there(const ImgstatJob *job, const ImgstatWork *work, D
     return !to ? FED_NOT : to == &png_format ? FED_PNG : FED_TIFF;
 }
 
-/* Whether pages of a file are measured together. */
-static bool groups_pages(const ImgstatWork *work)
+/* Whether pages of a file are written, or measured together. */
+static bool joins_pages(const ImgstatWork *work)
 {
-    return work->measure &&
-           (work->together == IMGSTAT_BY_CHANNEL || work->together == IMGSTAT_BY_FILE);
+    return !work->measure || work->together == IMGSTAT_BY_CHANNEL ||
+           work->together == IMGSTAT_BY_FILE;
 }
 
 /* Adds the page of an input that is selected, which stands for `times` of them. */
@@ -231,7 +231,7 @@ static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *jo
     const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
     const FedOutput to = follows_there(job, work, decoder);
     const bool fed = !banded && to != FED_NOT && feeding_takes_file(file, !work->measure) &&
-                     (file->n_chosen == 1 || !groups_pages(work)) && feeding_decodes(decoder);
+                     (file->n_chosen == 1 || !joins_pages(work)) && feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
     if (fed)
         work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), times);

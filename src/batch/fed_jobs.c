@@ -47,6 +47,7 @@ ImgstatResult jobs_begin_feeding(Jobs *jobs, ImgstatError *err)
                          .n = jobs->n,
                          .outcome_bytes = jobs_outcome_bytes(),
                          .alone = true,
+                         .one_page = true,
                          .open = open_fed,
                          .work = work_fed,
                          .idle = idle_fed,
