@@ -24,6 +24,7 @@ c:xxhash.h        libxxhash-dev
 ?pc:libarchive    libarchive-dev
 "
 test_needs="
+pc:criterion      libcriterion-dev
 python3           python3
 ?c++              g++
 ?ccache           ccache

@@ -63,7 +63,7 @@ full=${IMGSTAT_TEST_FULL:-OFF}
 run_preset() {
     echo "== $1: build"
     # shellcheck disable=SC2086 # two words
-    cmake --preset "$1" -DIMGSTAT_TEST_FULL="$full" -DIMGSTAT_TEST_OPTIMIZED="$3" \
+    cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_TEST_FULL="$full" -DIMGSTAT_TEST_OPTIMIZED="$3" \
         -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DIMGSTAT_CUDA="$2" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" $python &&
         cmake --build --preset "$1" --parallel "$jobs" || return 1
     echo "== $1: test"

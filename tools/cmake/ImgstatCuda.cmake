@@ -46,8 +46,9 @@ if(CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG") # of the host; kernels have -O3 by default
-  if(IMGSTAT_NATIVE)
-    string(APPEND CMAKE_CUDA_FLAGS " --no-compress") # one architecture is small, and built sooner
+  if(IMGSTAT_NATIVE) # a short build: one architecture is small
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG")
+    string(APPEND CMAKE_CUDA_FLAGS " --no-compress")
   elseif(nvcc_version VERSION_GREATER_EQUAL 12.8)
     string(APPEND CMAKE_CUDA_FLAGS " --compress-mode=size") # a quarter of the bytes in the same time
   endif()

@@ -91,7 +91,7 @@ static void *feed_fifo(void *path)
     return NULL;
 }
 
-Test(source, fifo_is_spooled)
+Test(source, fifo_is_spooled, .timeout = 600)
 {
     char dir[64], path[96];
     pthread_t feeder;
@@ -105,7 +105,7 @@ Test(source, fifo_is_spooled)
     rmdir(dir);
 }
 
-Test(source, standard_input_pipe_and_file)
+Test(source, standard_input_pipe_and_file, .timeout = 600)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);

@@ -145,7 +145,7 @@ static void expect_same(const uint8_t *stream, size_t bytes, const uint8_t *expe
         cr_assert_eq(to[i], expected[i], "byte %zu", i);
 }
 
-Test(parallel_inflate, every_kind_of_stream)
+Test(parallel_inflate, every_kind_of_stream, .timeout = 300)
 {
     static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE,
                                      Z_FIXED};
@@ -187,7 +187,7 @@ Test(parallel_inflate, every_kind_of_stream)
 }
 
 /* Streams of our own coder, and one that is larger than the room of a part many times. */
-Test(parallel_inflate, large_streams)
+Test(parallel_inflate, large_streams, .timeout = 300)
 {
     uint8_t *const from = malloc(MOST), *const stream = malloc(2 * MOST), *const to = malloc(MOST);
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
@@ -229,7 +229,7 @@ static void expect_no_more(const uint8_t *stream, size_t bytes, size_t total, co
     cr_assert_arr_eq(to, expected, n);
 }
 
-Test(parallel_inflate, damaged_streams)
+Test(parallel_inflate, damaged_streams, .timeout = 300)
 {
     enum { SIZE = 120000, TIMES = 400 };
     uint8_t *const from = malloc(MOST), *const stream = malloc(2 * MOST), *const to = malloc(MOST),
@@ -259,7 +259,7 @@ Test(parallel_inflate, damaged_streams)
     free(expected);
 }
 
-Test(parallel_inflate, cut_at_every_byte)
+Test(parallel_inflate, cut_at_every_byte, .timeout = 300)
 {
     enum { SIZE = 60000 };
     uint8_t *const from = malloc(MOST), *const stream = malloc(2 * MOST), *const to = malloc(MOST),
@@ -287,7 +287,7 @@ Test(parallel_inflate, cut_at_every_byte)
 
 /* Stored blocks that hold whole deflate streams: each of their blocks looks like one of this
  * stream. */
-Test(parallel_inflate, planted_blocks)
+Test(parallel_inflate, planted_blocks, .timeout = 300)
 {
     enum { SIZE = 400000 };
     uint8_t *const from = malloc(MOST), *const inner = malloc(2 * MOST),

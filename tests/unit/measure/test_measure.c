@@ -512,7 +512,7 @@ Test(measure, files_stay_where_they_are)
 
 /* ---- Separate planes ---- */
 
-TestSuite(planes, .init = decode_begin, .fini = decode_end);
+TestSuite(planes, .init = decode_begin, .fini = decode_end, .timeout = 3000);
 
 enum { NODATA_TAG = 42113 };
 

@@ -124,7 +124,7 @@ static size_t compare(const Shape *shape, uint32_t rows, bool indices, uint64_t 
     return n;
 }
 
-TestSuite(png, .init = decode_begin, .fini = decode_end);
+TestSuite(png, .init = decode_begin, .fini = decode_end, .timeout = 600);
 
 Test(png, every_kind)
 {

@@ -141,7 +141,7 @@ static size_t round_trips(Shape shape)
     return n;
 }
 
-TestSuite(tiff, .init = decode_begin, .fini = decode_end);
+TestSuite(tiff, .init = decode_begin, .fini = decode_end, .timeout = 3000);
 
 Test(tiff, every_layout)
 {

@@ -207,7 +207,7 @@ Test(roles, levels_of_channels)
 }
 
 /* Masks look for their pages no further than levels go: a file of masks alone takes no time. */
-Test(roles, many_pages)
+Test(roles, many_pages, .timeout = 60)
 {
     Page *const pages = calloc(MOST_PAGES, sizeof *pages);
     for (int i = 0; i < MOST_PAGES; i++)

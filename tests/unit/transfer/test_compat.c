@@ -194,7 +194,7 @@ Test(transfer_like, example_opencv_and_pillow)
 }
 
 /* Equalization, exact and like OpenCV, of every 8-bit gray file of the corpus. */
-Test(transfer_like, equalize_hist_of_the_corpus)
+Test(transfer_like, equalize_hist_of_the_corpus, .timeout = 3000)
 {
     const char *const root = getenv("IMGSTAT_CORPUS");
     if (!root || access(root, R_OK) != 0)

@@ -20,6 +20,7 @@ enum { CRITERION_SKIPPED = 77 };
 
 typedef struct CriterionOptions {
     void (*init)(void), (*fini)(void);
+    unsigned timeout; /* left to ctest */
     bool given;
 } CriterionOptions;
 
