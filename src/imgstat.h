@@ -1064,7 +1064,7 @@ typedef struct ImgstatWork {
     const ImgstatMeasure *measure;
     const ImgstatMethod *method;     /* measure each image, make its transfer, map it */
     const ImgstatTransfer *transfer; /* map each image */
-    ImgstatGrouping together;        /* as ImgstatBatch.together */
+    ImgstatGrouping together;        /* as ImgstatBatch.together, ImgstatMeasureBatch.by */
     const ImgstatWrite *write;       /* NULL, or how mapped images are written */
 } ImgstatWork;
 

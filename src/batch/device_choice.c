@@ -214,15 +214,24 @@ static FedOutput follows_there(const ImgstatJob *job, const ImgstatWork *work, D
     return !to ? FED_NOT : to == &png_format ? FED_PNG : FED_TIFF;
 }
 
-/* Adds the page of an input that is selected, which stands for `times` of them. */
-static void add_page(WorkSum *sum, Decoder *decoder, const ImgstatJob *job, const ImgstatWork *work,
-                     double times)
+/* Whether pages of a file are written, or measured together. */
+static bool joins_pages(const ImgstatWork *work)
 {
+    return !work->measure || work->together == IMGSTAT_BY_CHANNEL ||
+           work->together == IMGSTAT_BY_FILE;
+}
+
+/* Adds the page of an input that is selected, which stands for `times` of them. */
+static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *job,
+                     const ImgstatWork *work, double times)
+{
+    Decoder *const decoder = file->decoder;
     const ImgstatPage *const page = &decoder->page;
     const uint64_t tile = decoder->caps.tile_bytes;
     const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
     const FedOutput to = follows_there(job, work, decoder);
-    const bool fed = !banded && to != FED_NOT && feeding_decodes(decoder);
+    const bool fed = !banded && to != FED_NOT && feeding_takes_file(file, !work->measure) &&
+                     (file->n_chosen == 1 || !joins_pages(work)) && feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
     if (fed)
         work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), times);
@@ -243,7 +252,7 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
     if (job_open(job, &how, NULL, &file, NULL) == IMGSTAT_OK &&
         file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, file->chosen->page, NULL, NULL) == IMGSTAT_OK)
-        add_page(sum, file->decoder, job, work, stands_for * file->n_chosen);
+        add_page(sum, file, job, work, stands_for * file->n_chosen);
     imgstat_file_close(file);
 }
 

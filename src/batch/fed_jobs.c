@@ -16,7 +16,7 @@ static bool open_fed(void *context, size_t index, bool *unusual, ImgstatFile **f
             (*file)->decoder->mode == DECODE_THREADS);
 }
 
-static double work_fed(void *context, void *own, size_t index, const FedPage *page, void *outcome)
+static double work_fed(void *context, void *own, size_t index, const FedPages *page, void *outcome)
 {
     TransformWorker *const worker = own;
     worker->fed = page;
@@ -47,6 +47,7 @@ ImgstatResult jobs_begin_feeding(Jobs *jobs, ImgstatError *err)
                          .n = jobs->n,
                          .outcome_bytes = jobs_outcome_bytes(),
                          .alone = true,
+                         .one_page = true,
                          .open = open_fed,
                          .work = work_fed,
                          .idle = idle_fed,

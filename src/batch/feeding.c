@@ -216,16 +216,17 @@ typedef struct Fed {
     Feeding *feeding;
     Feeder *feeder;
     void *worker;
-    size_t first;            /* whose outcome goes to its caller, */
-    void *outcome, *other;   /* and room for that of another */
-    size_t job[BATCH_PAGES]; /* n of them are in the batch */
+    size_t first;                /* whose outcome goes to its caller, */
+    void *outcome, *other;       /* and room for that of another */
+    size_t job[BATCH_PAGES];     /* n of them are in the batch, */
+    FedPages pages[BATCH_PAGES]; /* with these pages */
     size_t n;
     size_t next;  /* waits for the next batch, */
     bool carried; /* if there is one */
 } Fed;
 
 /* Does a job, and hands over what became of it. why: NULL, or the device's failure. */
-static void finish(Fed *fed, size_t job, const FedPage *page, const ImgstatError *why)
+static void finish(Fed *fed, size_t job, const FedPages *pages, const ImgstatError *why)
 {
     Feeding *const f = fed->feeding;
     void *const outcome = job == fed->first ? fed->outcome : fed->other;
@@ -234,7 +235,7 @@ static void finish(Fed *fed, size_t job, const FedPage *page, const ImgstatError
     if (why)
         f->jobs.fail(f->jobs.context, fed->worker, job, why, outcome);
     else
-        (void)f->jobs.work(f->jobs.context, fed->worker, job, page, outcome);
+        (void)f->jobs.work(f->jobs.context, fed->worker, job, pages, outcome);
     if (job != fed->first)
         in_order_done(*f->ring, job, outcome);
 }
@@ -242,10 +243,11 @@ static void finish(Fed *fed, size_t job, const FedPage *page, const ImgstatError
 static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatError *err)
 {
     ImgstatFile *file;
+    bool unusual;
     ImgstatResult res = IMGSTAT_OK;
     *added = PAGE_REFUSED;
-    if (feeding_open_page(&fed->feeding->jobs, job, &file))
-        res = page_batch_add(fed->feeder->pages, file->decoder, added, err);
+    if (feeding_open_pages(&fed->feeding->jobs, job, &unusual, &file))
+        res = page_batch_add(fed->feeder->pages, file, &unusual, added, &fed->pages[fed->n], err);
     imgstat_file_close(file);
     return res;
 }
@@ -324,9 +326,8 @@ static void feed(Fed *fed)
         return;
     }
     for (size_t i = 0; i < fed->n; i++) {
-        const FedPage page = {
-            .batch = fed->feeder->pages, .number = i, .seconds = seconds / (double)fed->n};
-        finish(fed, fed->job[i], fed->feeder->pages ? &page : NULL, NULL);
+        fed->pages[i].seconds = seconds / (double)fed->n;
+        finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
     }
     pthread_mutex_lock(&f->lock);
     if (fed->n > 0)

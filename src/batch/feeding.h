@@ -21,13 +21,14 @@ typedef struct FedJobs {
     bool more; /* and there may be others */
     size_t outcome_bytes;
     bool alone;     /* every feeder has a device of its own, which also does what follows */
+    bool one_page;  /* files of which several pages are chosen are the processor's */
     bool counts;    /* the device counts the pages as well, */
     unsigned parts; /* into records with these parts */
     /* Opens the file of a job for reading it once more later, and selects its first page. False: it
      * cannot be read, or only once. A file that gives a warning sets *unusual. */
     bool (*open)(void *context, size_t job, bool *unusual, ImgstatFile **file);
-    /* Does a job. page: NULL, or its only page. Returns the seconds that it took. */
-    double (*work)(void *context, void *worker, size_t job, const FedPage *page, void *outcome);
+    /* Does a job. pages: NULL, or its pages. Returns the seconds that it took. */
+    double (*work)(void *context, void *worker, size_t job, const FedPages *pages, void *outcome);
     /* NULL, or called before a worker waits for others. */
     void (*idle)(void *context, void *worker);
     /* Reports a job whose device has failed. */
@@ -49,8 +50,13 @@ const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *ho
  * their pixels. */
 bool feeding_is_worthwhile(double pages, double fed, double bytes);
 
-/* Opens a file whose only page the device may decode, and count if that is asked for. */
-bool feeding_open_page(const FedJobs *jobs, size_t job, ImgstatFile **file);
+/* Whether a device may decode the pages of a file that are chosen: no more than a batch has; what
+ * is written has no other pages. */
+bool feeding_takes_file(const ImgstatFile *file, bool writes);
+
+/* Opens a file whose pages the device may decode, and count if that is asked for. *unusual becomes
+ * true, then or later, if it gives a warning. */
+bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatFile **file);
 
 /* Whether the batch gains by its device, as far as a few of its files show. *always: it is to
  * decode all that it can. *like: a page of a sample. *stream: the most bytes of samples in a strip,

@@ -19,12 +19,18 @@ typedef struct Sampled {
     bool threads;
 } Sampled;
 
-bool feeding_open_page(const FedJobs *jobs, size_t job, ImgstatFile **file)
+bool feeding_takes_file(const ImgstatFile *file, bool writes)
 {
-    bool unusual = false;
+    return file->n_chosen <= BATCH_PAGES && (!writes || file->n_chosen == imgstat_file_pages(file));
+}
+
+bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatFile **file)
+{
+    *unusual = false;
     *file = NULL;
-    return jobs->open(jobs->context, job, &unusual, file) && !unusual &&
-           imgstat_file_pages(*file) == 1 &&
+    return jobs->open(jobs->context, job, unusual, file) && !*unusual &&
+           feeding_takes_file(*file, !jobs->counts) &&
+           (!jobs->one_page || (*file)->n_chosen == 1) &&
            (!jobs->counts || sample_is_narrow((*file)->decoder->page.sample));
 }
 
@@ -42,7 +48,7 @@ bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cance
     open.warn_context = unusual;
     return job_is_readable_again(job) && job_open(job, &open, cancel, file, NULL) == IMGSTAT_OK &&
            file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
-           imgstat_file_page(*file, 0, NULL, NULL) == IMGSTAT_OK;
+           imgstat_file_page(*file, (*file)->chosen->page, NULL, NULL) == IMGSTAT_OK;
 }
 
 /* Uncompressed tiles gain nothing. */
@@ -55,7 +61,7 @@ static bool has_coded_tiles(Decoder *decoder)
 
 bool feeding_decodes(Decoder *decoder)
 {
-    return decoder->page.pages == 1 && decoder->mode != DECODE_PLAIN && !page_is_masked(decoder) &&
+    return decoder->mode != DECODE_PLAIN && !page_is_masked(decoder) &&
            (decoder->codec->deflated || (decoder->codec->coded_tiles && has_coded_tiles(decoder)));
 }
 
@@ -88,14 +94,15 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes)
 static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
 {
     ImgstatFile *file;
+    bool unusual;
     sum->files++;
-    if (feeding_open_page(jobs, job, &file) && feeding_decodes(file->decoder)) {
+    if (feeding_open_pages(jobs, job, &unusual, &file) && feeding_decodes(file->decoder)) {
         const ImgstatPage *const page = &file->decoder->page;
         const uint64_t bytes = (uint64_t)page->width * page->height * page->channels *
                                imgstat_sample_bytes(page->sample);
         const uint64_t tile = file->decoder->caps.tile_bytes, stream = tile ? tile : bytes;
         sum->decodable++;
-        sum->bytes += bytes;
+        sum->bytes += bytes * file->n_chosen;
         sum->stream = stream > sum->stream ? stream : sum->stream;
         sum->threads = file->decoder->mode == DECODE_THREADS;
         *like = *page;

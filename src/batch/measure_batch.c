@@ -82,7 +82,7 @@ static bool open_fed(void *context, size_t job, bool *unusual, ImgstatFile **fil
     return feeding_open_job(what, &run->batch->open, NULL, unusual, file);
 }
 
-static double work_fed(void *context, void *worker, size_t job, const FedPage *page, void *result)
+static double work_fed(void *context, void *worker, size_t job, const FedPages *page, void *result)
 {
     Run *const run = context;
     Outcome *const outcome = result;
@@ -107,6 +107,8 @@ static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
                           .n = atomic_load(&measure->jobs->n),
                           .more = measure->jobs->stream && !measure->jobs->ended,
                           .outcome_bytes = sizeof(Outcome),
+                          .one_page =
+                              batch->by == IMGSTAT_BY_CHANNEL || batch->by == IMGSTAT_BY_FILE,
                           .counts = true,
                           .parts = measure_parts(batch->how),
                           .open = open_fed,

@@ -15,7 +15,7 @@ typedef struct Measuring {
     MeasureWorker *worker;
     size_t job;
     const ImgstatJob *what;
-    const FedPage *counted;
+    const FedPages *counted;
     ImgstatFile *file;
     Outcome *outcome;
     bool again;    /* another device is to do all of it again */
@@ -147,9 +147,8 @@ static bool measure_group(Measuring *m, ImgstatGrouping by, const uint32_t *numb
     const double start = job_clock();
     Record *counted = NULL;
     ImgstatResult res = describe(m->file, numbers, n, &page, &error);
-    if (res == IMGSTAT_OK && m->counted && pages == 1)
-        res = page_batch_record(m->counted->batch, m->counted->number, page,
-                                m->worker->device->cache, &counted, &error);
+    if (res == IMGSTAT_OK && m->counted && n == 1)
+        res = fed_page_record(m->counted, page, m->worker->device->cache, &counted, &error);
     if (res == IMGSTAT_OK)
         res = measure_pages(m->worker->device, m->file, numbers, n, batch->how, counted, &record,
                             &error);
@@ -219,7 +218,7 @@ static void on_warning(void *context, const char *sentence)
 }
 
 /* Measures the pages of a job. False: the device failed, and another is to do all of it again. */
-static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPage *counted,
+static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPages *counted,
                         Outcome *outcome)
 {
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
@@ -315,7 +314,7 @@ void measure_fail(MeasureRun *run, MeasureWorker *worker, size_t job, const Imgs
     end_part(run, worker, what);
 }
 
-void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPage *counted,
+void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPages *counted,
                   Outcome *outcome)
 {
     const double start = job_clock();

@@ -45,7 +45,7 @@ void measure_close_worker(MeasureRun *run, MeasureWorker *worker);
 
 /* Measures the pages of a job. counted: NULL, or what is used in place of a first read of the only
  * page. */
-void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPage *counted,
+void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedPages *counted,
                   Outcome *outcome);
 
 /* Reports that a job has failed. */

@@ -275,9 +275,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     if (!job_is_readable_again(job)) /* another job may write what this pipe reads */
         jobs_return_memory(jobs, worker);
     ImgstatResult res = jobs_open(jobs, index, keep_warning, outcome, &file, err);
-    const FedPage *const fed = worker->fed;
-    if (res == IMGSTAT_OK && fed &&
-        (file->n_chosen != 1 || !page_batch_image(fed->batch, fed->number, &file->decoder->page)))
+    if (res == IMGSTAT_OK && worker->fed && !fed_page_image(worker->fed, &file->decoder->page))
         worker->fed = NULL;
     if (res == IMGSTAT_OK)
         res = jobs_reserve_memory(jobs, worker, index, file, err);

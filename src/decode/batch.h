@@ -48,6 +48,9 @@ struct PageBatch {
 ImgstatResult batch_wrap(const SharedDevice *shared, uint64_t address, size_t pitch,
                          const ImgstatPage *page, ImagePro *out, ImgstatError *err);
 
+/* Finds a page of a file; NULL if the processor must decode it. */
+const BatchPage *batch_page(const FedPages *fed, const ImgstatPage *page);
+
 /* Finds out which pages the device doubts. The lock is held. */
 ImgstatResult batch_read_checks(PageBatch *batch, ImgstatError *err);
 

@@ -234,8 +234,9 @@ static ImgstatResult add_tiles(PageBatch *batch, Decoder *decoder, size_t pitch,
     return res;
 }
 
-ImgstatResult page_batch_add(PageBatch *batch, Decoder *decoder, PageAdded *added,
-                             ImgstatError *err)
+/* Adds the page that is selected. */
+static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, PageAdded *added,
+                              ImgstatError *err)
 {
     const ImgstatPage *const from = &decoder->page;
     const Codec *const codec = decoder->codec;
@@ -263,6 +264,37 @@ ImgstatResult page_batch_add(PageBatch *batch, Decoder *decoder, PageAdded *adde
     return batch_wrap(batch->shared,
                       page->tiled.n_tiles > 0 ? page->tiled.pixels : page->rows.pixels, pitch, from,
                       &page->image, err);
+}
+
+ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *unusual,
+                             PageAdded *added, FedPages *pages, ImgstatError *err)
+{
+    const size_t n = batch->n, n_tiled = batch->n_tiled, n_tiles = batch->n_tiles;
+    const size_t top = batch->top, bottom = batch->bottom;
+    const ImgstatPage *const page = &file->decoder->page;
+    const ImgstatSample sample = page->sample;
+    *added = PAGE_ADDED;
+    for (uint32_t i = 0; i < file->n_chosen && *added == PAGE_ADDED; i++) {
+        const bool selected =
+            i == 0 || imgstat_file_page(file, file->chosen[i].page, NULL, NULL) == IMGSTAT_OK;
+        *added = PAGE_REFUSED;
+        if (selected && page->sample == sample)
+            IMGSTAT_TRY(add_page(batch, file->decoder, added, err));
+        *added = *unusual ? PAGE_REFUSED : *added;
+    }
+    *pages = (FedPages){.batch = batch, .first = n, .n = batch->n - n};
+    if (*added != PAGE_ADDED) {
+        const size_t undone = batch->bottom - bottom; /* a part of it may have been uploaded */
+        batch->staged -= undone < batch->staged ? undone : batch->staged;
+        batch->bottom = bottom;
+        batch->n = n;
+        batch->n_tiled = n_tiled;
+        batch->n_tiles = n_tiles;
+        batch->top = top;
+    }
+    if (*added == PAGE_FULL && n == 0)
+        *added = PAGE_REFUSED;
+    return IMGSTAT_OK;
 }
 
 /* ---- Decoding ---- */
@@ -321,11 +353,21 @@ ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
     return res;
 }
 
-const ImagePro *page_batch_image(const PageBatch *batch, size_t i, const ImgstatPage *page)
+const BatchPage *batch_page(const FedPages *fed, const ImgstatPage *page)
 {
-    const BatchPage *const from = &batch->page[i];
-    return batch->check[from->check].doubt || !page_has_shape(page, &from->page) ? NULL
-                                                                                 : &from->image;
+    const BatchPage *from = fed->batch->page + fed->first;
+    const BatchPage *const end = from + fed->n;
+    while (from < end && from->page.page != page->page)
+        from++;
+    return from == end || fed->batch->check[from->check].doubt || !page_has_shape(page, &from->page)
+               ? NULL
+               : from;
+}
+
+const ImagePro *fed_page_image(const FedPages *fed, const ImgstatPage *page)
+{
+    const BatchPage *const from = batch_page(fed, page);
+    return from ? &from->image : NULL;
 }
 
 ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err)

@@ -45,15 +45,24 @@ void page_batch_destroy(PageBatch *batch); /* accepts NULL */
 /* Empties a batch, and begins to fill it. Until page_batch_send it holds staging memory. */
 void page_batch_begin(PageBatch *batch);
 
+/* The pages of a file in a batch, that a device has decoded or doubts. */
+typedef struct FedPages {
+    const PageBatch *batch;
+    size_t first, n; /* of the pages in the batch */
+    double seconds;  /* its share of the time that the batch took */
+} FedPages;
+
 typedef enum PageAdded {
     PAGE_ADDED,
     PAGE_FULL,   /* there is no room beside the others */
     PAGE_REFUSED /* the processor decodes it */
 } PageAdded;
 
-/* Adds the page that is selected. Fails only if the device does. */
-ImgstatResult page_batch_add(PageBatch *batch, Decoder *decoder, PageAdded *added,
-                             ImgstatError *err);
+/* Adds the pages of a file that are chosen, the first of which is selected: all of them, or none,
+ * such as if they have several types or *unusual becomes true. *pages: what they are in the batch.
+ * Fails only if the device does. */
+ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *unusual,
+                             PageAdded *added, FedPages *pages, ImgstatError *err);
 
 /* Ends the filling, and has the pages decoded. */
 ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err);
@@ -64,14 +73,6 @@ ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err);
 /* Waits for that, on the thread that has sent them, and counts the pages, of which there are some.
  */
 ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *err);
-
-/* Makes the finalized record of the page that was added as number i. *out becomes NULL if the
- * processor must decode it: the device doubts it, or `page` has another shape. */
-ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatPage *page,
-                                BufferCache *cache, Record **out, ImgstatError *err);
-
-/* Returns the pixels of the page that was added as number i; NULL as above. */
-const ImagePro *page_batch_image(const PageBatch *batch, size_t i, const ImgstatPage *page);
 
 /* What a worker has of a device that decodes. */
 typedef struct Feeder {
@@ -87,11 +88,12 @@ ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err);
 /* Releases what a worker has of the device. */
 void feeder_release(Feeder *feeder);
 
-/* A page of a batch, that a device has decoded or doubts. */
-typedef struct FedPage {
-    const PageBatch *batch;
-    size_t number;
-    double seconds; /* its share of the time that the batch took */
-} FedPage;
+/* Makes the finalized record of a page of the file. *out becomes NULL if the processor must decode
+ * it: it is not in the batch, the device doubts it, or it has another shape now. */
+ImgstatResult fed_page_record(const FedPages *fed, const ImgstatPage *page, BufferCache *cache,
+                              Record **out, ImgstatError *err);
+
+/* Returns the pixels of a page of the file; NULL as above. */
+const ImagePro *fed_page_image(const FedPages *fed, const ImgstatPage *page);
 
 #endif

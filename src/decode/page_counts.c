@@ -123,15 +123,17 @@ ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *e
     return res;
 }
 
-ImgstatResult page_batch_record(const PageBatch *batch, size_t i, const ImgstatPage *page,
-                                BufferCache *cache, Record **out, ImgstatError *err)
+ImgstatResult fed_page_record(const FedPages *fed, const ImgstatPage *page, BufferCache *cache,
+                              Record **out, ImgstatError *err)
 {
-    const ImagePro *const image = page_batch_image(batch, i, page);
+    const PageBatch *const batch = fed->batch;
+    const BatchPage *const from = batch_page(fed, page);
     *out = NULL;
-    if (!image)
+    if (!from)
         return IMGSTAT_OK;
+    const ImagePro *const image = &from->image;
     IMGSTAT_TRY(record_create(cache, image->sample, image->channels, batch->parts, out, err));
-    memcpy((*out)->tally, batch->counts + batch->page[i].record_at,
+    memcpy((*out)->tally, batch->counts + from->record_at,
            record_bytes(image->sample, image->channels, batch->parts));
     record_finalize(*out, image->has_nodata, image->nodata_key);
     return IMGSTAT_OK;

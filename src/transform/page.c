@@ -388,9 +388,8 @@ static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker
                                const TransferShape *shape, PageReader *out, ImgstatError *err)
 {
     const bool plain = !worker->mapped && !shape->has_hole;
-    const FedPage *const fed = plain ? worker->fed : NULL;
     const ImagePro *const there =
-        fed ? page_batch_image(fed->batch, fed->number, &decoder->page) : NULL;
+        plain && worker->fed ? fed_page_image(worker->fed, &decoder->page) : NULL;
     if (!there) {
         const bool tiles =
             plain && !worker->device->ops->fetches && page_reader_tiles_there(decoder);

@@ -39,7 +39,7 @@ typedef struct TransformWorker {
     AtomicFile **output;     /* NULL, or receives a file that is complete but for its name */
     bool redoes;             /* the output exists and is not whole */
     Feeder feeder;           /* where the device decodes many files at a time, */
-    const FedPage *fed;      /* and NULL, or the only page of the file at hand */
+    const FedPages *fed;     /* and NULL, or the pages of the file at hand */
     DevMem mapped_there;     /* memory for a page that is mapped on the device */
     PageRows *rows;          /* and for compressing it there; NULL: none yet */
 } TransformWorker;

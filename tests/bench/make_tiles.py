@@ -51,24 +51,31 @@ def read_rows(path):
     return width, height, rows
 
 
-def write(path, width, height, tiles, compression, predictor):
-    """A BigTIFF."""
-    tags = [(256, 4, [width]), (257, 4, [height]), (258, 3, [8] * CHANNELS), (259, 3, [compression]), (262, 3, [2]),
-            (277, 3, [CHANNELS]), (284, 3, [1]), (317, 3, [predictor]), (322, 3, [SIDE]), (323, 3, [SIDE]),
-            (324, 16, list(itertools.accumulate((len(tile) for tile in tiles[:-1]), initial=16))),
-            (325, 4, [len(tile) for tile in tiles])]
-    end = 16 + sum(len(tile) for tile in tiles)
-    entries, extra = struct.pack("<Q", len(tags)), b""
-    behind = end + 8 + 20 * len(tags) + 8
-    for tag, form, values in tags:
-        packed = struct.pack(f"<{len(values)}{FORMS[form]}", *values)
-        place = packed.ljust(8, b"\0") if len(packed) <= 8 else struct.pack("<Q", behind + len(extra))
-        extra += b"" if len(packed) <= 8 else packed
-        entries += struct.pack("<HHQ", tag, form, len(values)) + place
+def write(path, pages, compression, predictor):
+    """A BigTIFF. pages: width, height and tiles of each."""
     with open(path, "wb") as out:
-        out.write(struct.pack("<2sHHHQ", b"II", 43, 8, 0, end))
-        out.writelines(tiles)
-        out.write(entries + b"\0" * 8 + extra)
+        out.write(struct.pack("<2sHHHQ", b"II", 43, 8, 0, 0))
+        link = 8
+        for width, height, tiles in pages:
+            first = out.tell()
+            out.writelines(tiles)
+            end = out.tell()
+            tags = [(256, 4, [width]), (257, 4, [height]), (258, 3, [8] * CHANNELS), (259, 3, [compression]), (262, 3, [2]),
+                    (277, 3, [CHANNELS]), (284, 3, [1]), (317, 3, [predictor]), (322, 3, [SIDE]), (323, 3, [SIDE]),
+                    (324, 16, list(itertools.accumulate((len(tile) for tile in tiles[:-1]), initial=first))),
+                    (325, 4, [len(tile) for tile in tiles])]
+            entries, extra = struct.pack("<Q", len(tags)), b""
+            behind = end + 8 + 20 * len(tags) + 8
+            for tag, form, values in tags:
+                packed = struct.pack(f"<{len(values)}{FORMS[form]}", *values)
+                place = packed.ljust(8, b"\0") if len(packed) <= 8 else struct.pack("<Q", behind + len(extra))
+                extra += b"" if len(packed) <= 8 else packed
+                entries += struct.pack("<HHQ", tag, form, len(values)) + place
+            out.seek(link)
+            out.write(struct.pack("<Q", end))
+            out.seek(end)
+            out.write(entries + b"\0" * 8 + extra)
+            link = behind - 8
 
 
 def difference(row):
@@ -92,7 +99,7 @@ def make_photographs(program, photo, folder):
         subprocess.run([program, "normalize", "-q", "--device=cpu", "--method=gamma=1", photo, "-o", strips], check=True,
                        stderr=subprocess.DEVNULL)
         width, height, rows = read_rows(strips)
-        write(seed, width, height, [zlib.compress(tile, 1) for tile in tiles_of(width, height, rows)], 8, 2)
+        write(seed, [(width, height, [zlib.compress(tile, 1) for tile in tiles_of(width, height, rows)])], 8, 2)
         made = [folder / f"{i:02}.tif" for i in range(DIFFERENT)]
         started = [subprocess.Popen([program, "normalize", "-q", "--device=cpu", "--force", "--jobs=1",
                                      f"--method=gamma={0.7 + 0.01 * i:.2f}", seed, "-o", to]) for i, to in enumerate(made)]
@@ -101,15 +108,28 @@ def make_photographs(program, photo, folder):
     return made
 
 
+def page_of(path):
+    """Width, height and tiles of a file of deflate tiles."""
+    data = path.read_bytes()
+    tags = tags_of(data)
+    if tags[259] != (8,):
+        sys.exit(f"{path} is not compressed by deflate")
+    return *tags[256], *tags[257], [data[at:at + n] for at, n in zip(tags[324], tags[325])]
+
+
 def make_big(folder, out, columns, rows):
-    tiles = []
-    for path in sorted(folder.glob("*.tif")):
-        data = path.read_bytes()
-        tags = tags_of(data)
-        if tags[259] != (8,):
-            sys.exit(f"{path} is not compressed by deflate")
-        tiles += [data[at:at + n] for at, n in zip(tags[324], tags[325])]
-    write(out, SIDE * columns, SIDE * rows, [tiles[i % len(tiles)] for i in range(columns * rows)], 8, 2)
+    tiles = [tile for path in sorted(folder.glob("*.tif")) for tile in page_of(path)[2]]
+    write(out, [(SIDE * columns, SIDE * rows, [tiles[i % len(tiles)] for i in range(columns * rows)])], 8, 2)
+
+
+def make_stacks(folder, out, pages):
+    """As many files as there are in `folder`, each of so many of their pages."""
+    out.mkdir(parents=True, exist_ok=True)
+    every = [page_of(path) for path in sorted(folder.glob("*.tif"))]
+    made = [out / f"{i:02}.tif" for i in range(len(every))]
+    for i, path in enumerate(made):
+        write(path, [every[(i + k) % len(every)] for k in range(pages)], 8, 2)
+    return made
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ PHOTO is a PNG photograph of some megapixels; 64 different ones are made of it, 
 are in the page cache; what is written goes to /dev/shm where it is there.
 
 Environment: JOBS (a list of stats-256, stats-2000, normalize-256, normalize-2000, small-10000; default all of these; with
--strips or -tiles behind it a job is one of TIFFs, normalize-256-tiles-png writes PNGs, normalize-1-page100 is one page
-of 100 x 100 tiles, and +fast behind it adds --fast), DEVICES (default "cpu,cuda,auto"), THREADS (default "16,4"), RUNS (default 2, by turns; the least is printed; 0: only makes the files), SECONDS (nothing begins after
-so many).
+-strips or -tiles behind it a job is one of TIFFs, with -stack10 of stacks of 10 pages, with -page100 of one page of
+100 x 100 tiles; normalize-256-tiles-png writes PNGs, and +fast behind it adds --fast), DEVICES (default "cpu,cuda,auto"),
+THREADS (default "16,4"), RUNS (default 2, by turns; the least is printed; 0: only makes the files), SECONDS (nothing
+begins after so many).
 """
 
 import os
@@ -67,6 +68,12 @@ def make_photographs(program, photo, folder, form):
     return made
 
 
+def make_stacks(program, photo, scratch, pages):
+    tiles = scratch / "photographstiles"
+    make_photographs(program, photo, tiles, "tiles")
+    return make_tiles.make_stacks(tiles, scratch / f"stacks{pages}", pages)
+
+
 def make_page(program, photo, folder, side):
     """One page of side x side of the tiles of photographs."""
     tiles, page = folder / "photographstiles", folder / f"page{side}.tif"
@@ -102,6 +109,7 @@ def main():
         if source not in made:
             made[source] = (make_small(scratch / "small") if kind == "small"
                             else make_page(program, photo, scratch, int(form[4:])) if form.startswith("page")
+                            else make_stacks(program, photo, scratch, int(form[5:])) if form.startswith("stack")
                             else make_photographs(program, photo, scratch / f"photographs{form}", form))
         words = (["normalize", "-q", "-o", "OUT", *([f"--format={to}"] if to else [])] if kind == "normalize"
                  else ["stats", "--json"]) + [f"--{option}" for option in options]

@@ -133,6 +133,39 @@ def tiff_picture(rng, sample, compression):
                                     *place])
 
 
+def joined(files):
+    """A file of the pages of several, as harness.tiff_file writes them."""
+    out, link = bytearray(struct.pack("<2sHI", b"II", 42, 0)), 4
+    for data in map(bytearray, files):
+        base, at = len(out) - 8, struct.unpack_from("<I", data, 4)[0]
+        end = at + 2 + 12 * struct.unpack_from("<H", data, at)[0]
+        for entry in range(at + 2, end, 12):
+            tag, kind, count = struct.unpack_from("<HHI", data, entry)
+            place = entry + 8
+            if {2: 1, 3: 2, 4: 4}[kind] * count > 4:
+                place = struct.unpack_from("<I", data, place)[0]
+                struct.pack_into("<I", data, entry + 8, place + base)
+            if tag in (273, 324):
+                offsets = struct.unpack_from(f"<{count}I", data, place)
+                struct.pack_into(f"<{count}I", data, place, *(offset + base for offset in offsets))
+        struct.pack_into("<I", out, link, at + base)
+        out += data[8:] + b"\0" * (len(data) % 2)
+        link = end + base
+    return bytes(out)
+
+
+def make_stacks(folder):
+    """Files of several pages, some of two types, or damaged, or with more pages than the device takes."""
+    rng = random.Random(8)
+    for i in range(PICTURES // 5):
+        sample = rng.choice(("u8", "u16", "i16", "f32"))
+        kinds = [sample] * (100 if i == 3 else rng.randrange(2, 6)) + (["i8"] if i % 5 == 4 else [])
+        data = bytearray(joined(tiff_picture(rng, kind, rng.choice((5, 8))) for kind in kinds))
+        if i % 4 == 1:
+            data[rng.randrange(8, len(data))] ^= 16
+        (folder / f"{i:03}stack-{sample}.tif").write_bytes(data)
+
+
 def make_tiffs(folder):
     rng = random.Random(6)
     folder.mkdir()
@@ -143,6 +176,7 @@ def make_tiffs(folder):
         if i % 4 == 0:
             at = rng.randrange(8, len(data))
             (folder / f"{i:03}wrong-{sample}.tif").write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1:])
+    make_stacks(folder)
     for path in sorted(harness.TESTDATA.glob("*.tif")):
         shutil.copy(path, folder)
     return [path.relative_to(folder.parent) for path in sorted(folder.iterdir())]
@@ -239,6 +273,20 @@ def test_tiffs(program, folder):
             check(got == expected, f"{words} with {jobs} threads says or prints something else")
             check(decoded(log) > len(names) // (4 if more else 3), f"{words}: {decoded(log)} of {len(names)} decoded")
     check(expected[1].count(b"\n") > 3, "no groups")
+
+
+def test_stacks(program, folder):
+    """The device decodes pages of stacks that are measured by themselves, and those of 96 pages at most."""
+    (folder / "in").mkdir()
+    make_stacks(folder / "in")
+    log = folder / "log"
+    for words, least in ((["stats", "--json"], 20), (["stats", "--json", "--by=all"], 20), (["stats", "--json", "--page=1"], 5),
+                         (["stats", "--json", "--by=file"], 0)):
+        log.unlink(missing_ok=True)
+        done = [texts(run(program, *words, f"--device={device}", "in", status=None, cwd=folder, variables=gpu(log=log)))
+                for device in ("cpu", "cuda")]
+        check(done[0] == done[1], f"{words} says or prints something else")
+        check(decoded(log) >= least, f"{words}: {decoded(log)} decoded")
 
 
 def test_tiffs_written(program, folder):

@@ -262,7 +262,7 @@ void measure_files(const MeasureFiles *what)
 {
     const Options *const o = what->part->options;
     const size_t n = what->window->n; /* no other window has more */
-    const ImgstatWork work = {.measure = what->how};
+    const ImgstatWork work = {.measure = what->how, .together = o->by};
     Run run = {.what = what,
                .jobs = text_alloc(n * sizeof *run.jobs),
                .input = text_alloc(n * sizeof *run.input),
