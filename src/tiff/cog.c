@@ -226,13 +226,13 @@ static ImgstatResult put_tiles(CogWriter *w, CogPage *page, CogPage *mask, Imgst
     return IMGSTAT_OK;
 }
 
-/* The mask of a page; NULL: there is none that has the same tiles. */
-static CogPage *mask_of(CogPage *pages, size_t n, const CogPage *page)
+/* The mask of a page, or the page of a mask: the first that has the same tiles. NULL: none has. */
+static CogPage *partner_of(CogPage *pages, size_t n, const CogPage *page)
 {
-    for (CogPage *mask = pages; !page->is_mask && mask < pages + n; mask++)
-        if (mask->is_mask && mask->width == page->width && mask->height == page->height &&
-            mask->n == page->n)
-            return mask;
+    for (CogPage *other = pages; other < pages + n; other++)
+        if (other->is_mask != page->is_mask && other->width == page->width &&
+            other->height == page->height && other->n == page->n)
+            return other;
     return NULL;
 }
 
@@ -252,26 +252,28 @@ static ImgstatResult put_all_tiles(CogWriter *w, CogPage *pages, CogPage *const 
     for (size_t i = 0; i < n; i++) {
         if (with_masks && order[i]->is_mask)
             continue;
-        IMGSTAT_TRY(put_tiles(w, order[i], with_masks ? mask_of(pages, n, order[i]) : NULL, err));
+        IMGSTAT_TRY(
+            put_tiles(w, order[i], with_masks ? partner_of(pages, n, order[i]) : NULL, err));
     }
     return flush(w, err);
 }
 
-/* Returns whether every page has a mask and every mask a page. */
-static bool pairs_masks(CogPage *pages, size_t n)
+/* Returns whether pages and masks are pairs: each is the partner of its partner. Of two pages of
+ * one size it would not be known which mask is whose. */
+static bool are_pairs(CogPage *pages, size_t n)
 {
-    size_t masks = 0, masked = 0;
     for (size_t i = 0; i < n; i++) {
-        masks += pages[i].is_mask;
-        masked += mask_of(pages, n, &pages[i]) != NULL;
+        const CogPage *const partner = partner_of(pages, n, &pages[i]);
+        if (!partner || partner_of(pages, n, partner) != &pages[i])
+            return false;
     }
-    return masks > 0 && masked == masks && masks + masked == n;
+    return true;
 }
 
 ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, AtomicFile *to,
                              ImgstatError *err)
 {
-    const bool with_masks = pairs_masks(pages, n);
+    const bool with_masks = are_pairs(pages, n);
     CogPage **const order = malloc(n * sizeof *order);
     CogWriter w = {.from = from,
                    .to = to,

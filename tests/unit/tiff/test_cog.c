@@ -277,7 +277,8 @@ Test(cog, masks_between_tiles)
           "0313");
 }
 
-/* Unless every page has a mask with the same tiles, masks are pages like others. */
+/* Unless every page has a mask with the same tiles, and no other page has these, masks are pages
+ * like others. */
 Test(cog, masks_that_are_pages)
 {
     static const Page one[] = {{64, 64, false, 2}, {64, 64, true, 2}, {32, 32, false, 1}};
@@ -286,9 +287,12 @@ Test(cog, masks_that_are_pages)
           "20"
           "0001"
           "1011");
+    static const Page alike[] = {
+        {32, 32, false, 1}, {32, 32, true, 1}, {32, 32, false, 1}, {32, 32, true, 1}};
     check(tiles, 2, false,
           "0001"
           "10");
+    check(alike, 4, false, "00102030");
 }
 
 /* A tile that is larger than what is gathered goes by itself. */
