@@ -275,7 +275,7 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
     PngChunk chunk;
     while (png_chunk_next(like->source, &at, &chunk)) {
         note_animation(&copy, &chunk);
-        if (strcmp(chunk.type, "PLTE") == 0) {
+        if (strcmp(chunk.type, "PLTE") == 0 && !copy.palette_passed) {
             copy.palette_passed = true;
             IMGSTAT_TRY(png_palette_write(sink, form, err));
         } else if (strcmp(chunk.type, "IDAT") == 0) {

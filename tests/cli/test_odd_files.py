@@ -96,6 +96,17 @@ def test_alpha_that_libpng_passes_over(program, folder):
         check(found == ([kept] if kept else []), f"{between}: wrote {found}")
 
 
+def test_palette_again(program, folder):
+    """A second palette behind the pixels, where it is passed over, became one of the output, which no reader took."""
+    name, out = folder / "in.png", folder / "out.png"
+    palette = (b"PLTE", bytes([10, 20, 30, 200, 100, 50]))
+    name.write_bytes(palette_png([b"\0\1"], palette, behind=png_chunk(b"PLTE", palette[1][::-1])))
+    run(program, *GAMMA, "--force", name, "-o", out)
+    kinds = [chunk[0] for chunk in chunks(out.read_bytes())]
+    check(kinds == [b"IHDR", b"PLTE", b"IDAT", b"IEND"], f"{kinds}")
+    check(stats(program, "--indices", name)[0]["channels"] == stats(program, "--indices", out)[0]["channels"], "the indices stay")
+
+
 def test_no_name_of_a_chunk(program, folder):
     """Behind the pixels, where libpng stops at such a chunk: it was copied, and damaged the output."""
     name, out = folder / "in.png", folder / "out.png"
