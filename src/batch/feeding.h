@@ -21,7 +21,7 @@ typedef struct FedJobs {
     bool more; /* and there may be others */
     size_t outcome_bytes;
     bool alone;     /* every feeder has a device of its own, which also does what follows */
-    bool one_page;  /* files of which several pages are chosen are the processor's */
+    bool one_page;  /* the processor takes files with several chosen pages */
     bool counts;    /* the device counts the pages as well, */
     unsigned parts; /* into records with these parts */
     /* Opens the file of a job for reading it once more later, and selects its first page. False: it

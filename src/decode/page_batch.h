@@ -58,9 +58,9 @@ typedef enum PageAdded {
     PAGE_REFUSED /* the processor decodes it */
 } PageAdded;
 
-/* Adds the pages of a file that are chosen, the first of which is selected: all of them, or none,
- * such as if they have several types or *unusual becomes true. *pages: what they are in the batch.
- * Fails only if the device does. */
+/* Adds all chosen pages of a file, or none. The first of them is selected. The processor decodes a
+ * file whose pages have several types, or that sets *unusual. *pages: the places of the pages in
+ * the batch. Fails only if the device does. */
 ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *unusual,
                              PageAdded *added, FedPages *pages, ImgstatError *err);
 
