@@ -9,7 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LANES = 32 };
+#ifndef IMGSTAT_LANES /* bounded proofs have fewer */
+#define IMGSTAT_LANES 32
+#endif
+enum { LANES = IMGSTAT_LANES };
 
 /* A loop over lanes is
  *     for (unsigned lane = lanes_first(); lane < LANES; lane += LANES_STEP)

@@ -6,6 +6,13 @@
 #ifndef IMGSTAT_PROOFS_ANY_H
 #define IMGSTAT_PROOFS_ANY_H
 
+/* Provers take the portable loops of sources that are included behind this file. */
+#if defined(__FRAMAC__) || defined(__CPROVER__)
+#undef __SSE2__
+#undef __SSSE3__
+#undef __AVX2__
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +31,13 @@ static unsigned any(unsigned n)
     return Frama_C_unsigned_int_interval(0, n - 1);
 }
 
+/* Returns n bytes of any value, the last ones of the `size` bytes at `room`. */
+static uint8_t *any_bytes(uint8_t *room, size_t size, size_t n)
+{
+    Frama_C_make_unknown((char *)room, size);
+    return room + size - n;
+}
+
 int main(void)
 {
     prove();
@@ -32,6 +46,8 @@ int main(void)
 
 #elif defined(__CPROVER__)
 
+#define __builtin_memcpy memcpy /* which CBMC knows */
+
 unsigned nondet_unsigned(void);
 
 static unsigned any(unsigned n)
@@ -39,6 +55,14 @@ static unsigned any(unsigned n)
     const unsigned chosen = nondet_unsigned();
     __CPROVER_assume(chosen < n);
     return chosen;
+}
+
+/* Returns n bytes of any value, the first or the last ones of the `size` bytes at `room`: whether
+ * either, so that accesses before and behind them are found. */
+static inline uint8_t *any_bytes(uint8_t *room, size_t size, size_t n)
+{
+    __CPROVER_havoc_slice(room, size);
+    return room + (any(2) ? 0 : size - n);
 }
 
 #define demand(holds, what) __CPROVER_assert(holds, what)

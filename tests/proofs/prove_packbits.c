@@ -6,20 +6,17 @@
 
 #include "any.h"
 
-#ifdef __FRAMAC__
+#if defined(__FRAMAC__) || defined(__CPROVER__)
 
+#ifndef IN
 enum { IN = 4, OUT = 4 };
+#endif
 
 void prove(void)
 {
-    uint8_t in[IN], out[OUT];
-    for (uint32_t n = 0; n <= IN; n++)
-        for (uint32_t n_out = 0; n_out <= OUT; n_out++)
-            for (uint32_t row = 1; row <= OUT; row++) {
-                Frama_C_make_unknown((char *)in, IN);
-                Frama_C_make_unknown((char *)out, OUT);
-                (void)packbits_by_lanes(in + IN - n, n, out + OUT - n_out, n_out, row);
-            }
+    static uint8_t in[IN], out[OUT];
+    const uint32_t n = any(IN + 1), n_out = any(OUT + 1), row = 1 + any(OUT);
+    (void)packbits_by_lanes(any_bytes(in, IN, n), n, any_bytes(out, OUT, n_out), n_out, row);
 }
 
 #else
