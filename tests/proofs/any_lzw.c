@@ -6,8 +6,8 @@
 
 #include "tiff/lzw.c"
 
-/* CBMC: --unwind 66 -DROOM=56 */
-/* CBMC, full: --unwind 130 -DROOM=120 */
+/* CBMC: --unwind 5 --unwindset run.0:2,copy_narrow.0:29,copy_wide.0:2 -DROOM=26 */
+/* CBMC, full: --unwind 5 --unwindset run.0:2,copy_narrow.0:57,copy_wide.0:4 -DROOM=56 */
 
 enum { IN = 3, IN_ROOM = IN + LZW_SPARE };
 

@@ -1,32 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* any_rows: PNG's filters undone and running sums, of any bytes, in rows of up to N bytes. The
- * sources are included: their loops of vectors are left out. */
+/* any_rows: PNG's filters undone and running sums, of any bytes, in rows of up to PIXELS pixels and N
+ * bytes. The sources are included: their loops of vectors are left out. */
 #include "any.h"
 
 #include "codec/running_sum.c"
 #include "png/filter.c"
 
+/* CBMC: --unwind 17 --object-bits 12 -DN=16 -DPIXELS=2 */
+/* CBMC, full: --unwind 33 --object-bits 16 -DN=32 -DPIXELS=4 */
+
 #ifdef __FRAMAC__
 enum { N = 12, PIXELS = 12 };
-#else
-enum { N = 16, PIXELS = 2 };
 #endif
 
-static uint8_t room[3][N];
+/* Of any value, and exactly n. */
+static uint8_t *row(unsigned i, size_t n)
+{
+#ifdef __FRAMAC__
+    static uint8_t room[3][N];
+    return any_bytes(room[i], N, n);
+#else
+    (void)i;
+    return malloc(n);
+#endif
+}
 
 static void unfilter(size_t step)
 {
     for (size_t n = step; n <= N && n <= PIXELS * step; n += step)
         for (unsigned filter = 0; filter < PNG_FILTERS; filter++)
-            unfilter_row_portable(filter, malloc(n), malloc(n),
-                                  malloc(n), n, step);
+            unfilter_row_portable(filter, row(0, n), row(1, n), row(2, n), n, step);
 }
 
 static void sum(size_t word)
 {
     for (size_t step = 1; step < 4; step++)
-    for (size_t n = 0; n <= N && n <= PIXELS * step * word; n += word)
-            running_sum_portable(malloc(n), n, word, step);
+        for (size_t n = 0; n <= N && n <= PIXELS * step * word; n += word)
+            running_sum_portable(row(0, n), n, word, step);
 }
 
 void prove(void)

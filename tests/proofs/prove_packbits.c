@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* prove_packbits: the kernel's PackBits, of any bytes and sizes. Frama-C takes every byte for
- * unknown; by exhaustion a byte is a run or a literal of each length that fits, or of one that does
+/* prove_packbits: the kernel's PackBits, of any bytes and sizes. Frama-C and CBMC take every
+ * byte for unknown; by exhaustion a byte is a run or a literal of each length that fits, or of one that does
  * not. */
 #include "codec/packbits_lanes.h"
 
 #include "any.h"
 
-#if defined(__FRAMAC__) || defined(__CPROVER__)
+/* CBMC: --unwind 7 -DIMGSTAT_LANES=2 -DIN=5 -DOUT=5 */
+/* CBMC, full: --unwind 10 -DIMGSTAT_LANES=4 -DIN=8 -DOUT=8 */
 
-#ifndef IN
+#if defined(__FRAMAC__)
+
 enum { IN = 4, OUT = 4 };
-#endif
+
+void prove(void)
+{
+    static uint8_t in[IN], out[OUT];
+    for (uint32_t n = 0; n <= IN; n++)
+        for (uint32_t n_out = 0; n_out <= OUT; n_out++)
+            for (uint32_t row = 1; row <= OUT; row++)
+                (void)packbits_by_lanes(any_bytes(in, IN, n), n, any_bytes(out, OUT, n_out), n_out,
+                                        row);
+}
+
+#elif defined(__CPROVER__)
 
 void prove(void)
 {
