@@ -36,8 +36,11 @@ FORCE_INLINE SYMBOL *NAME(copy_match)(SYMBOL *out, size_t distance, size_t lengt
             for (size_t i = 0; i < STEP; i++)
                 out[i] = value;
     } else { /* of 8 bytes, the first `distance` symbols are right: the next steps right the rest */
-        for (; out < end; out += distance, from += distance)
-            memcpy(out, from, 8);
+        for (; out < end; out += distance, from += distance) {
+            uint64_t step;
+            memcpy(&step, from, sizeof step);
+            memcpy(out, &step, sizeof step);
+        }
     }
     return end;
 }
