@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* any_records: records of any bytes: a text, an exact sum, and pieces of the bins of a channel, from any
- * state between two of them. What is read
- * lies within its bounds, and nothing is read beyond the end. */
+/* any_records: records of any bytes: a text, an exact sum, and pieces of the bins of a channel,
+ * from any state between two of them. What is read lies within its bounds, and nothing is read
+ * beyond the end. */
 #include "any.h"
 
 #include "record/bin_code.c"
@@ -53,7 +53,8 @@ static void bits(ByteReader *reader)
     const size_t bytes = (size_t)(reader->end - reader->at);
     const uint64_t value = get_few_bits(&from, n);
     demand(value >> n == 0 && from.n < 64, "too many bits");
-    demand(reader->failed || from.n + n - before == 8 * (bytes - (size_t)(reader->end - reader->at)),
+    demand(reader->failed ||
+               from.n + n - before == 8 * (bytes - (size_t)(reader->end - reader->at)),
            "bits that are no byte's");
     demand(!reader->failed || n > before + 8 * bytes, "a failure");
     if (!reader->failed && from.n < 56)

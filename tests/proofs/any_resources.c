@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* any_resources: EXIF's thumbnail, IPTC's data sets and Photoshop's image resources in any bytes. */
+/* any_resources: EXIF's thumbnail, IPTC's data sets and Photoshop's image resources in any bytes.
+ */
 #include "any.h"
 
 #include "codec/exif.c"
 #include "codec/iptc.c"
 #include "codec/photoshop.c"
 
-/* CBMC: -DPROOF=exif_fields -DBYTES=32 --unwind 5 */
+/* CBMC: -DPROOF=exif_fields -DBYTES=22 --unwind 5 */
 /* CBMC: -DPROOF=exif_erase -DBYTES=8 --unwind 5 */
-/* CBMC: -DPROOF=iptc -DBYTES=10 --unwind 8 */
-/* CBMC: -DPROOF=resources -DBYTES=13 --unwind 9 */
+/* CBMC: -DPROOF=iptc -DBYTES=9 --unwind 8 */
+/* CBMC: -DPROOF=resources -DBYTES=12 --unwind 9 */
 
 /* A directory anywhere. */
 static void exif_fields(uint8_t *data, size_t n)
@@ -36,7 +37,8 @@ static void iptc(uint8_t *data, size_t n)
     const uint8_t *found;
     size_t bytes;
     if (iptc_find(data, n, &found, &bytes))
-        demand(found >= data && bytes > 0 && bytes <= n - (size_t)(found - data), "beside the data");
+        demand(found >= data && bytes > 0 && bytes <= n - (size_t)(found - data),
+               "beside the data");
 }
 
 static void resources(uint8_t *data, size_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* any_rows: PNG's filters undone and running sums, of any bytes, in rows of up to PIXELS pixels and N
- * bytes. The sources are included: their loops of vectors are left out. */
+/* any_rows: PNG's filters undone and running sums, of any bytes, in rows of up to PIXELS pixels and
+ * N bytes. The sources are included: their loops of vectors are left out. */
 #include "any.h"
 
 #include "codec/running_sum.c"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* any_samples: TIFF's byte orders and predictors undone, in two rows of PIXELS pixels of one or two
+/* any_samples: TIFF's byte orders and predictors undone, in rows of PIXELS pixels of one or two
  * samples, and packed samples of 1 to 64 bits, SAMPLES of them: of any bytes, in memory of exactly
  * their size. */
 #include "any.h"
@@ -21,7 +21,8 @@ static void undo(uint16_t predictor, unsigned bits, bool swapped)
 {
     for (uint16_t step = 1; step <= 2; step++) {
         const size_t n = PIXELS * step * bits / 8;
-        uint8_t *const rows = malloc(2 * n), *scratch = NULL;
+        const size_t bytes = predictor == PREDICTOR_FLOATINGPOINT ? 2 * n : n;
+        uint8_t *const rows = malloc(bytes), *scratch = NULL;
         const TiffLayout layout = {.bits = (uint16_t)bits,
                                    .format = SAMPLEFORMAT_IEEEFP,
                                    .predictor = predictor,
@@ -29,7 +30,7 @@ static void undo(uint16_t predictor, unsigned bits, bool swapped)
                                    .swapped = swapped,
                                    .row_bytes = n};
         demand(tiff_predictor_known(&layout), "a predictor that is not known");
-        (void)tiff_predictor_decode(&layout, rows, 2 * n, &scratch);
+        (void)tiff_predictor_decode(&layout, rows, bytes, &scratch);
     }
 }
 

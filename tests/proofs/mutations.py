@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Whether each proof can fail: puts one fault after the other into a copy of the sources, and each must be found.
 
-usage: mutations.py BUILD, a build of the preset asan"""
+usage: mutations.py BUILD    a build of the preset asan
+       mutations.py --cbmc   the proofs of CBMC"""
 import os
 import re
 import shutil
@@ -36,6 +37,33 @@ FAULTS = [
     ("changed_transfer-floats", "transfer/json_read.c", " || *lo > *hi)", ")"),
     ("changed_png", "png/chunks.c", " && *at <= source->bytes", ""),
 ]
+# The same for what CBMC proves: the source is included by the proof, or named in its line.
+CBMC_FAULTS = [
+    ("prove_numbers", "record/byte_stream.c", "*byte == 0 && shift > 0)", "*byte == 0 && shift > 56)"),
+    ("prove_packbits", "codec/packbits_lanes.h", "used > n_in - at", "used > n_in"),
+    ("any_rows", "png/filter.c", "for (; i < n && i < step; i++)", "for (; i <= n && i < step; i++)"),
+    ("any_rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
+    ("any_samples", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
+    ("any_samples", "tiff/unpack.c", "i + 1 < n; i += 2", "i < n; i += 2"),
+    ("any_lzw", "tiff/lzw.c", "string.length + SLACK)", "string.length)"),
+    ("any_lzw", "tiff/lzw.c", "code > s.next || s.next == CODES", "code > s.next"),
+    ("any_records", "record/record_code.c", "EXACT_LIMBS - first)", "EXACT_LIMBS)"),
+    ("any_records", "record/bin_code.c", "gap[i] >= n - next", "gap[i] > n - next"),
+    ("any_records", "record/bin_code.c", "reader->end - reader->at >= 8", "reader->end - reader->at >= 7"),
+    ("any_records", "record/byte_stream.c", "(reader->end - reader->at) < n)", "(reader->end - reader->at) + 1 < n)"),
+    ("any_tags", "tiff/directory.c", "field->count <= width / bytes", "field->count <= width"),
+    ("any_tags", "tiff/directory.c", "entry + 4 + width, width)", "entry + 4 + width, 9)"),
+    ("any_tags", "png/chunks.c", " && *at <= source->bytes", ""),
+    ("any_resources", "codec/exif.c", "exif->bytes - at < 2", "exif->bytes - at < 1"),
+    ("any_resources", "codec/exif.c", "n > *bytes - at)", "n > *bytes)"),
+    ("any_resources", "codec/iptc.c", "n > bytes - at - SET_HEAD", "n > bytes - at"),
+    ("any_resources", "codec/photoshop.c", "n > bytes - at - before", "n > bytes - at"),
+    ("any_inflate", "codec/bit_reader.h", "reader->end - reader->at >= 8", "reader->end - reader->at >= 7"),
+    ("any_inflate", "codec/deflate_symbols.h", "if (distance >= STEP)", "if (distance >= STEP / 2)"),
+    ("any_lanes", "codec/lzw_lanes.h", "bit / 8 + i < c->n_in ?", "bit / 8 + i <= c->n_in ?"),
+    ("any_lanes", "codec/huffman_lanes.h", "symbols[at++] = (uint16_t)i", "symbols[++at] = (uint16_t)i"),
+    ("any_transfers", "transfer/json_value.c", " || *lo > *hi)", ")"),
+]
 INCLUDED_BY = {"codec/deflate_symbols.h": "codec/deflate_decode.c"}
 
 
@@ -54,14 +82,27 @@ def compile_of(build, source):
     return next((line for line in found if "imgstat_portable" in line), found[0])
 
 
+def changed_tree(folder, source, old, new):
+    """A copy of the sources in a folder, with one fault."""
+    tree = Path(folder) / "src"
+    shutil.copytree(ROOT / "src", tree)
+    text = (tree / source).read_text()
+    if text.count(old) != 1:
+        sys.exit(f"{source} has {old!r} {text.count(old)} times")
+    (tree / source).write_text(text.replace(old, new))
+    return tree
+
+
+def is_found_by_cbmc(proof, source, old, new):
+    with tempfile.TemporaryDirectory() as folder:
+        tree = changed_tree(folder, source, old, new)
+        done = subprocess.run(["sh", str(ROOT / "tests/proofs/cbmc.sh"), proof, str(tree)], capture_output=True, text=True, check=False)
+        return done.returncode == 1 and "VERIFICATION FAILED" in done.stdout
+
+
 def is_found(build, target, source, old, new):
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", tree)
-        text = (tree / source).read_text()
-        if text.count(old) != 1:
-            sys.exit(f"{source} has {old!r} {text.count(old)} times")
-        (tree / source).write_text(text.replace(old, new))
+        tree = changed_tree(folder, source, old, new)
         objects = []
         lines = commands(build, target)
         compiles = [line for line in lines if " -c " in line]
@@ -85,13 +126,14 @@ def is_found(build, target, source, old, new):
 
 
 def main():
-    build = Path(sys.argv[1]).resolve()
+    by_cbmc = sys.argv[1] == "--cbmc"
+    faults = CBMC_FAULTS if by_cbmc else FAULTS
     missed = 0
-    for target, source, old, new in FAULTS:
-        found = is_found(build, target, source, old, new)
+    for target, source, old, new in faults:
+        found = is_found_by_cbmc(target, source, old, new) if by_cbmc else is_found(Path(sys.argv[1]).resolve(), target, source, old, new)
         missed += not found
-        print(f"{'found by' if found else 'NOT FOUND by'} prove_{target}: {source}: {old!r} -> {new!r}", flush=True)
-    print(f"{len(FAULTS)} faults, {missed} not found")
+        print(f"{'found by' if found else 'NOT FOUND by'} {target}: {source}: {old!r} -> {new!r}", flush=True)
+    print(f"{len(faults)} faults, {missed} not found")
     return missed > 0
 
 

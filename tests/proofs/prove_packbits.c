@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prove_packbits: the kernel's PackBits, of any bytes and sizes. Frama-C and CBMC take every
- * byte for unknown; by exhaustion a byte is a run or a literal of each length that fits, or of one that does
- * not. */
+ * byte for unknown; by exhaustion a byte is a run or a literal of each length that fits, or of one
+ * that does not. */
 #include "codec/packbits_lanes.h"
 
 #include "any.h"
