@@ -7,10 +7,14 @@
 #include "codec/iptc.c"
 #include "codec/photoshop.c"
 
-/* CBMC: -DPROOF=exif_fields -DBYTES=22 --unwind 5 */
+/* CBMC: -DPROOF=exif_fields -DBYTES=20 --unwind 5 */
 /* CBMC: -DPROOF=exif_erase -DBYTES=8 --unwind 5 */
-/* CBMC: -DPROOF=iptc -DBYTES=9 --unwind 8 */
+/* CBMC: -DPROOF=iptc -DBYTES=8 --unwind 7 */
 /* CBMC: -DPROOF=resources -DBYTES=12 --unwind 9 */
+/* CBMC, full: -DPROOF=exif_fields -DBYTES=32 --unwind 5 */
+/* CBMC, full: -DPROOF=exif_erase -DBYTES=8 --unwind 5 */
+/* CBMC, full: -DPROOF=iptc -DBYTES=13 --unwind 9 */
+/* CBMC, full: -DPROOF=resources -DBYTES=13 --unwind 9 */
 
 /* A directory anywhere. */
 static void exif_fields(uint8_t *data, size_t n)

@@ -29,7 +29,7 @@ if [ "${IMGSTAT_PROOFS-}" = full ] && grep -q '^/\* CBMC, full:' "tests/proofs/$
 fi
 [ -s "$lines" ] || { echo "tests/proofs/$1.c has no line for CBMC" && exit 1; }
 while read -r options; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086,SC2046 # words
     if ! $cbmc $checks -I"$src" -Itests/proofs $definitions $(echo "$options" | sed "s,src/,$src/,g") "tests/proofs/$1.c" \
         >"$lines.log" 2>&1; then
         grep -E 'FAILURE|VERIFICATION' "$lines.log" || tail -n 40 "$lines.log"

@@ -41,7 +41,7 @@ FAULTS = [
 CBMC_FAULTS = [
     ("prove_numbers", "record/byte_stream.c", "*byte == 0 && shift > 0)", "*byte == 0 && shift > 56)"),
     ("prove_packbits", "codec/packbits_lanes.h", "used > n_in - at", "used > n_in"),
-    ("any_rows", "png/filter.c", "for (; i < n && i < step; i++)", "for (; i <= n && i < step; i++)"),
+    ("any_rows", "png/filter.c", "(i < step ? 0 : to[i - step]) + above", "(i + 1 < step ? 0 : to[i - step]) + above"),
     ("any_rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
     ("any_samples", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
     ("any_samples", "tiff/unpack.c", "i + 1 < n; i += 2", "i < n; i += 2"),
