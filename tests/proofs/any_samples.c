@@ -21,7 +21,7 @@ static void undo(uint16_t predictor, unsigned bits, bool swapped)
 {
     for (uint16_t step = 1; step <= (predictor == PREDICTOR_NONE ? 1 : 2); step++) {
         const size_t n = PIXELS * step * bits / 8;
-        const size_t bytes = predictor == PREDICTOR_FLOATINGPOINT ? 2 * n : n;
+        const size_t bytes = predictor == PREDICTOR_FLOATINGPOINT && bits == 16 ? 2 * n : n;
         uint8_t *const rows = malloc(bytes), *scratch = NULL;
         const TiffLayout layout = {.bits = (uint16_t)bits,
                                    .format = SAMPLEFORMAT_IEEEFP,

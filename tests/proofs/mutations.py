@@ -57,7 +57,7 @@ CBMC_FAULTS = [
     ("any_resources", "codec/exif.c", "exif->bytes - at < 2", "exif->bytes - at < 1"),
     ("any_resources", "codec/exif.c", "n > *bytes - at)", "n > *bytes)"),
     ("any_resources", "codec/iptc.c", "n > bytes - at - SET_HEAD", "n > bytes - at"),
-    ("any_resources", "codec/photoshop.c", "n > bytes - at - before", "n > bytes - at"),
+    ("any_resources", "codec/photoshop.c", "at < RESOURCE_HEAD + name + 4", "at < RESOURCE_HEAD + name"),
     ("any_inflate", "codec/bit_reader.h", "reader->end - reader->at >= 8", "reader->end - reader->at >= 7"),
     ("any_inflate", "codec/deflate_symbols.h", "if (distance >= STEP)", "if (distance >= STEP / 2)"),
     ("any_lanes", "codec/lzw_lanes.h", "bit / 8 + i < c->n_in ?", "bit / 8 + i <= c->n_in ?"),
