@@ -87,10 +87,10 @@ void deflate_coder_destroy(DeflateCoder *coder)
 size_t deflate_coder_bound(size_t n)
 {
     /* Stored blocks of half a block at least, and what ends them; a block that is coded and then
-     * stored after all; room to write eight bytes. */
+     * stored after all; what is written behind it. */
     const size_t stored = n + (n / (DEFLATE_CODER_BLOCK / 2) + 4) * (1 + STORED_HEAD);
     const size_t block = n < DEFLATE_CODER_BLOCK ? n : DEFLATE_CODER_BLOCK;
-    return stored + block / 2 + MOST_HEAD + sizeof(uint64_t);
+    return stored + block / 2 + MOST_HEAD + DEFLATE_SPARE;
 }
 
 /* ---- Counts ---- */
