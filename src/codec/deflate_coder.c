@@ -115,11 +115,12 @@ static void count_all(DeflateCoder *coder, const uint8_t *from, size_t n)
 /* Every literal counts as if it had occurred once more, for those that the sample lacks. */
 static void count_sample(DeflateCoder *coder, const uint8_t *from, size_t n)
 {
-    size_t bytes = 0;
-    for (size_t at = 0; at < n; at += SAMPLE_STEP) {
-        const size_t taken = n - at < SAMPLE ? n - at : SAMPLE;
-        memcpy(coder->sample + bytes, from + at, taken);
-        bytes += taken;
+    size_t bytes = 0, at = 0;
+    for (; at + SAMPLE <= n; at += SAMPLE_STEP, bytes += SAMPLE)
+        memcpy(coder->sample + bytes, from + at, SAMPLE);
+    if (at < n) {
+        memcpy(coder->sample + bytes, from + at, n - at);
+        bytes += n - at;
     }
     memset(coder->counts, 0, sizeof coder->counts);
     for (size_t i = 0; i < LITERALS; i++)
