@@ -144,17 +144,22 @@ FORCE_INLINE uint64_t some_bits(const uint64_t *words)
     return some;
 }
 
-/* Lists the bits of n words. Which words have any cannot be predicted: only these are visited. */
+/* Lists the bits of n words. How many a word has cannot be predicted: only words with bits are
+ * visited, and two of them are listed without a branch. `list` has room for one more. */
 static size_t list_bits(const uint64_t *words, size_t n, uint32_t *list)
 {
+    const uint64_t last = (uint64_t)1 << (WORD - 1);
     size_t listed = 0;
     for (size_t first = 0; first < n; first += WORD) {
         for (uint64_t some = some_bits(words + first); some != 0; some &= some - 1) {
             const size_t w = first + (size_t)__builtin_ctzll(some);
-            uint64_t bits = words[w];
-            do
-                list[listed++] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(bits));
-            while (bits &= bits - 1);
+            const uint64_t bits = words[w];
+            uint64_t others = bits & (bits - 1);
+            list[listed++] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(bits));
+            list[listed] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(others | last));
+            listed += others != 0;
+            while ((others &= others - 1) != 0)
+                list[listed++] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(others));
         }
     }
     return listed;
