@@ -1,47 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate_vbmi.h: counts 64 bytes at once, and looks up their codes. Included by deflate_loops.c
+/* deflate_vbmi.h: counts 64 bytes at once, and puts their codes. Included by deflate_loops.c
  * alone. */
 
-#define VBMI __attribute__((target("avx512vbmi,avx512vbmi2")))
+#define VBMI __attribute__((target("avx512vbmi,avx512vbmi2,avx512vpopcntdq")))
 
 FORCE_INLINE bool has_vbmi(void)
 {
-    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+           __builtin_cpu_supports("avx512vpopcntdq");
 }
 
 /* ---- Counts ---- */
 
-/* Bytes -COMMON / 2 to COMMON / 2 - 1 are counted by comparisons, each in 64 counters of a byte. In
- * filtered rows they are most. The others are moved together, and counted one by one. */
+/* Bytes -COMMON / 2 to COMMON / 2 - 1 are counted 64 at once. In filtered rows they are most. The
+ * others are moved together, and counted one by one. */
 enum { COMMON = 16, FIRST_GROUPS = 16, MOST_GROUPS = 255 };
 
-/* Counts 64 `groups` <= MOST_GROUPS bytes. Returns how many are not common. */
+/* Returns one bit of each of 64 bytes, in each element. bit: a power of two. */
+VBMI FORCE_INLINE __m512i bits_of(__m512i bytes, char bit)
+{
+    return _mm512_set1_epi64((long long)_mm512_test_epi8_mask(bytes, _mm512_set1_epi8(bit)));
+}
+
+/* Counts 64 `groups` <= MOST_GROUPS bytes. Returns how many are not common. Of common values each
+ * has an element, whose bits become those bytes that have the value. */
 VBMI static size_t count_groups(const uint8_t *from, size_t groups, uint32_t counts[256])
 {
+    const __m512i bit0 =
+        _mm512_set_epi64(0, -1, 0, -1, 0, -1, 0, -1); /* -1: of values without it */
+    const __m512i bit1 = _mm512_set_epi64(0, 0, -1, -1, 0, 0, -1, -1);
+    const __m512i bit2 = _mm512_set_epi64(0, 0, 0, 0, -1, -1, -1, -1);
+    enum { AND_DIFFERENT = 0x60 }; /* a & (b ^ c) */
     uint8_t others[64 * (MOST_GROUPS + 1)];
     uint32_t shifted[256] = {0};
-    __m512i sum[COMMON];
+    uint64_t sums[COMMON];
+    __m512i lower = _mm512_setzero_si512(), upper = lower;
     size_t n_others = 0;
-    for (unsigned k = 0; k < COMMON; k++)
-        sum[k] = _mm512_setzero_si512();
     for (size_t g = 0; g < groups; g++) {
         const __m512i bytes =
             _mm512_add_epi8(_mm512_loadu_si512(from + 64 * g), _mm512_set1_epi8(COMMON / 2));
-        for (unsigned k = 0; k < COMMON; k++) {
-            const __mmask64 equal = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)k));
-            sum[k] = _mm512_mask_sub_epi8(sum[k], equal, sum[k], _mm512_set1_epi8(-1));
-        }
         const __mmask64 other = _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(COMMON));
+        const uint64_t large = _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(COMMON / 2));
+        __m512i have = _mm512_xor_si512(bits_of(bytes, 1), bit0);
+        have = _mm512_ternarylogic_epi64(have, bits_of(bytes, 2), bit1, AND_DIFFERENT);
+        have = _mm512_ternarylogic_epi64(have, bits_of(bytes, 4), bit2, AND_DIFFERENT);
+        const __m512i low = _mm512_and_si512(have, _mm512_set1_epi64((long long)~(other | large)));
+        const __m512i high = _mm512_and_si512(have, _mm512_set1_epi64((long long)(~other & large)));
+        lower = _mm512_add_epi64(lower, _mm512_popcnt_epi64(low));
+        upper = _mm512_add_epi64(upper, _mm512_popcnt_epi64(high));
         _mm512_storeu_si512(others + n_others, _mm512_maskz_compress_epi8(other, bytes));
         n_others += (size_t)__builtin_popcountll(other);
     }
     count_bytes(others, n_others, shifted);
-    for (unsigned k = 0; k < COMMON; k++) {
-        const __m512i parts = _mm512_sad_epu8(sum[k], _mm512_setzero_si512());
-        shifted[k] = (uint32_t)_mm512_reduce_add_epi64(parts);
-    }
+    _mm512_storeu_si512(sums, lower);
+    _mm512_storeu_si512(sums + COMMON / 2, upper);
     for (unsigned v = 0; v < 256; v++)
-        counts[(uint8_t)(v - COMMON / 2)] += shifted[v];
+        counts[(uint8_t)(v - COMMON / 2)] += v < COMMON ? (uint32_t)sums[v] : shifted[v];
     return n_others;
 }
 
