@@ -38,7 +38,7 @@ enum {
     DEFLATE_MATCHES = DEFLATE_BLOCK_MOST / DEFLATE_SHORTEST_RUN,
     LITERAL_LONGEST = 12,
     MATCH_LONGEST = LITERAL_LONGEST + 5 + 1, /* the code, extra bits, the distance */
-    DEFLATE_SPARE = 64
+    DEFLATE_SPARE = 64                       /* what loops write at once */
 };
 
 /* Bytes [at, at + n) of a block, each equal to the one before it. */
