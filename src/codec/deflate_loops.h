@@ -31,7 +31,7 @@ static inline void bits_put(BitEnd *end, uint64_t bits, unsigned n)
 
 enum {
     DEFLATE_BLOCK_MOST = 1 << 16, /* bytes of a block */
-    DEFLATE_SHORTEST_RUN = 8,     /* powers of two: run_starts */
+    DEFLATE_SHORTEST_RUN = 8,     /* powers of two: find_reach */
     DEFLATE_SHORTEST_RUN_FAST = 16,
     DEFLATE_LONGEST_MATCH = 258,
     DEFLATE_WORDS = DEFLATE_BLOCK_MOST / 64,
