@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* any_lzw: the CPU's LZW decoder, by induction over codes: from any state in which what is below
  * holds, any code leads to such a state, and touches nothing beside its input, output and table. So
- * it holds for streams of any length, whole or in parts, with up to ROOM bytes of output at a time.
- */
+ * it holds for any number of codes whose output has up to ROOM bytes. */
 #include "any.h"
 
 #include "tiff/lzw.c"
