@@ -102,7 +102,7 @@ if [ "$python" = '-DIMGSTAT_PYTHON=OFF' ] || ! /usr/bin/python3 -m venv build/ve
     ! build/venv/bin/pip download --quiet --no-deps --dest build/venv abi3audit >/dev/null 2>&1; then
     echo '== wheel: skipped (it needs Python 3.11, python3-venv and PyPI)' >>"$closing"
 elif CC=${CC:-cc} CMAKE_C_COMPILER_LAUNCHER=$ccache IMGSTAT_CUDA=OFF PYTHON=/usr/bin/python3 tools/python/build-wheels.sh; then
-    echo '== wheel: built, installed and tested' >>"$closing"
+    echo "== wheel: built, installed and tested: $(cd build/wheels && echo *.whl)" >>"$closing"
 else
     status=1
     echo '== wheel: FAILED' >>"$closing"
