@@ -214,7 +214,7 @@ Test(peers, records_are_sent_whole)
                          3 * sample_record_bins(samples[s]) * sizeof *record->bins) == 0);
         record_destroy(again);
         for (size_t n = 0; n < writer.n; n++) {
-            if (!is_run(n, 2))
+            if (!is_run(n, s == 0 ? 2 : 16)) /* others have 65536 bins each time */
                 continue;
             ByteReader cut = {.at = writer.bytes, .end = writer.bytes + n};
             cr_expect_null(peers_get_record(&cut), "%zu of %zu bytes", n, writer.n);

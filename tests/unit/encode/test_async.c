@@ -15,6 +15,17 @@ TestSuite(encode_async, .init = encode_begin, .fini = encode_end);
 
 enum { IMAGES_MOST = 64 };
 
+typedef struct Memory {
+    uint8_t *bytes;
+    size_t n;
+} Memory;
+
+static void release_memory(Memory *memory)
+{
+    free(memory->bytes);
+    *memory = (Memory){NULL, 0};
+}
+
 typedef enum Content { SMOOTH, NOISE, FLAT, DRAWING, CONTENTS } Content;
 
 typedef struct Batch {
@@ -27,6 +38,7 @@ typedef struct Batch {
     ImagePro image[IMAGES_MOST];  /* as the device takes them */
     uint8_t *memory[IMAGES_MOST]; /* their pixels */
     const char *name[IMAGES_MOST];
+    Memory expected[IMAGES_MOST]; /* once it was asked for */
     ImgstatEncoded file[IMAGES_MOST];
     ImgstatError result[IMAGES_MOST];
     ImgstatError err;
@@ -50,8 +62,10 @@ static void release(Batch *b)
     if (b->plain)
         b->device->ops = &cpu_device_ops;
     imgstat_device_close(b->device);
-    for (size_t i = 0; i < b->n; i++)
+    for (size_t i = 0; i < b->n; i++) {
         free(b->memory[i]);
+        release_memory(&b->expected[i]);
+    }
 }
 
 /* ---- Images ---- */
@@ -131,11 +145,6 @@ static void add_tiffs(Batch *b)
 
 /* ---- What is expected ---- */
 
-typedef struct Memory {
-    uint8_t *bytes;
-    size_t n;
-} Memory;
-
 static ImgstatResult take(void *context, const void *bytes, size_t n, ImgstatError *err)
 {
     Memory *const to = context;
@@ -160,20 +169,21 @@ static ImgstatResult save(const Batch *b, size_t i, Memory *to, ImgstatError *er
                                  &output, NULL, &how, err);
 }
 
-static void compare(const Batch *b, size_t i)
+static void compare(Batch *b, size_t i)
 {
-    Memory expected = {NULL, 0};
+    Memory *const expected = &b->expected[i];
     ImgstatError err = {.message = ""};
-    const ImgstatResult res = save(b, i, &expected, &err);
+    const ImgstatResult res = expected->bytes ? IMGSTAT_OK : save(b, i, expected, &err);
     cr_assert_eq(b->result[i].code, res, "%s: %s", b->name[i], b->result[i].message);
     cr_assert_str_eq(b->file[i].name, b->name[i]);
     if (res != IMGSTAT_OK)
         cr_assert_str_eq(b->result[i].message, err.message);
-    cr_assert_eq(b->file[i].n_bytes, res == IMGSTAT_OK ? expected.n : 0, "%s: %zu bytes, not %zu",
-                 b->name[i], b->file[i].n_bytes, expected.n);
+    cr_assert_eq(b->file[i].n_bytes, res == IMGSTAT_OK ? expected->n : 0, "%s: %zu bytes, not %zu",
+                 b->name[i], b->file[i].n_bytes, expected->n);
     if (res == IMGSTAT_OK)
-        cr_assert(memcmp(b->file[i].bytes, expected.bytes, expected.n) == 0, "%s", b->name[i]);
-    free(expected.bytes);
+        cr_assert(memcmp(b->file[i].bytes, expected->bytes, expected->n) == 0, "%s", b->name[i]);
+    else
+        release_memory(expected);
 }
 
 /* libpng's pixels of an image without packing. */
