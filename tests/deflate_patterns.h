@@ -14,6 +14,8 @@ typedef enum Pattern {
     STEEP,       /* counts that want codes longer than allowed */
     TRAP,        /* where the fast setting samples zeros, everything else is random */
     ODD_WORDS,   /* runs that cross words of 64 bytes */
+    DENSE,       /* codes of 7 to 9 bits */
+    SPARSE,      /* most have a code of one bit; runs and random bytes between them */
     REPEATS,     /* what was there 300 bytes before, changed here and there */
     PATTERNS
 } Pattern;
@@ -53,6 +55,17 @@ static inline void fill_pattern(Pattern pattern, uint32_t state, uint8_t *to, si
             break;
         case TRAP:
             to[i] = i % 256 < 64 ? 0 : (uint8_t)r;
+            break;
+        case DENSE:
+            to[i] = (uint8_t)(r % 7 < 4 ? r % 96 : r >> 8);
+            break;
+        case SPARSE:
+            if (run == 0) {
+                length = r % 16;
+                run = length > 2 ? 1 + r / 16 % 8 : 9 + r / 16 % 32;
+            }
+            run--;
+            to[i] = length == 0 ? (uint8_t)(r >> 12) : length <= 2 ? 77 : run > 0 ? 1 : 2;
             break;
         case REPEATS:
             to[i] = i < 300 || r % constant == 0 ? (uint8_t)(r >> 5) : to[i - 300];

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Builds and tests the CUDA device on a machine with a GPU, which may be without network.
 #
-# usage: tests/run-gpu.sh [build] [test] [cards] [sanitize] [devices] [folder] [bench]
+# usage: tests/run-gpu.sh [build] [test] [cards] [mps] [sanitize] [devices] [folder] [bench]
 # Default: all, in this order. cards: the GPU tests as on a card with 99 KiB of shared memory and with the PTX of 8.0, and
-# whether nvcc compiles the architectures that a release has; folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
+# whether nvcc compiles the architectures that a release has; mps: the GPU tests as clients of CUDA's Multi-Process Service;
+# folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
 #
 # Libraries that the machine lacks are taken from .gpu-deps/ (unpacked packages, with an env.sh that sets the search
 # paths), the corpus from IMGSTAT_CORPUS, .gpu-corpus/ or .gpu-corpus.tar.xz. Environment: OUT (log files; default
@@ -101,6 +102,21 @@ do_cards() {
         step build-release cmake --build "$build-release" --target imgstat_cuda --parallel "$jobs"
 }
 
+# All processes of a user share a context of the service's.
+do_mps() {
+    command -v nvidia-cuda-mps-control >/dev/null || {
+        echo "mps: skipped, no nvidia-cuda-mps-control" | tee -a "$summary"
+        return
+    }
+    CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d) CUDA_MPS_LOG_DIRECTORY=$out/mps
+    export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+    mkdir -p "$out/mps"
+    nvidia-cuda-mps-control -d
+    IMGSTAT_TEST_SMALL=1 IMGSTAT_REQUIRE_CUDA=1 step mps gpu_tests "$build"
+    echo quit | nvidia-cuda-mps-control
+    unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
 # The tests provoke errors of calls, and look at what the library makes of them. Barriers in dynamic shared memory are
 # none that synccheck counts beforehand: it runs out of room, and the launch fails.
 tool_options() {
@@ -183,18 +199,19 @@ do_bench() {
     cat "$out/bench.log"
 }
 
-[ $# -gt 0 ] || set -- build test cards sanitize devices folder bench
+[ $# -gt 0 ] || set -- build test cards mps sanitize devices folder bench
 for wanted in "$@"; do
     case $wanted in
     build) do_build || break ;;
     test) do_test ;;
     cards) do_cards ;;
+    mps) do_mps ;;
     sanitize) do_sanitize ;;
     devices) do_devices ;;
     folder) do_folder ;;
     bench) do_bench ;;
     *)
-        echo "unknown step '$wanted'; the steps are: build test cards sanitize devices folder bench" >&2
+        echo "unknown step '$wanted'; the steps are: build test cards mps sanitize devices folder bench" >&2
         exit 2
         ;;
     esac

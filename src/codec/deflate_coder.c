@@ -87,10 +87,10 @@ void deflate_coder_destroy(DeflateCoder *coder)
 size_t deflate_coder_bound(size_t n)
 {
     /* Stored blocks of half a block at least, and what ends them; a block that is coded and then
-     * stored after all; room to write eight bytes. */
+     * stored after all; what is written behind it. */
     const size_t stored = n + (n / (DEFLATE_CODER_BLOCK / 2) + 4) * (1 + STORED_HEAD);
     const size_t block = n < DEFLATE_CODER_BLOCK ? n : DEFLATE_CODER_BLOCK;
-    return stored + block / 2 + MOST_HEAD + sizeof(uint64_t);
+    return stored + block / 2 + MOST_HEAD + DEFLATE_SPARE;
 }
 
 /* ---- Counts ---- */
@@ -115,11 +115,12 @@ static void count_all(DeflateCoder *coder, const uint8_t *from, size_t n)
 /* Every literal counts as if it had occurred once more, for those that the sample lacks. */
 static void count_sample(DeflateCoder *coder, const uint8_t *from, size_t n)
 {
-    size_t bytes = 0;
-    for (size_t at = 0; at < n; at += SAMPLE_STEP) {
-        const size_t taken = n - at < SAMPLE ? n - at : SAMPLE;
-        memcpy(coder->sample + bytes, from + at, taken);
-        bytes += taken;
+    size_t bytes = 0, at = 0;
+    for (; at + SAMPLE <= n; at += SAMPLE_STEP, bytes += SAMPLE)
+        memcpy(coder->sample + bytes, from + at, SAMPLE);
+    if (at < n) {
+        memcpy(coder->sample + bytes, from + at, n - at);
+        bytes += n - at;
     }
     memset(coder->counts, 0, sizeof coder->counts);
     for (size_t i = 0; i < LITERALS; i++)

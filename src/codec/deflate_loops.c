@@ -93,10 +93,10 @@ FORCE_INLINE uint64_t double_length(uint64_t here, uint64_t *next, unsigned k)
     return twice;
 }
 
-/* Sets starts[w] to the bits of words[w] at which at least `shortest` set bits begin, and before
- * which there is none. words[-1] is 0. `shortest` is a constant where this is inlined. */
-FORCE_INLINE void find_starts(const uint64_t *restrict words, size_t n, unsigned shortest,
-                              uint64_t *restrict starts)
+/* Sets reach[w] to the bits of words[w] at which `shortest` set bits and more begin. `shortest` is
+ * a constant where this is inlined. */
+FORCE_INLINE void find_reach(const uint64_t *restrict words, size_t n, unsigned shortest,
+                             uint64_t *restrict reach)
 {
     for (size_t w = 0; w < n; w++) {
         uint64_t next = words[w + 1], here = double_length(words[w], &next, 1);
@@ -104,15 +104,65 @@ FORCE_INLINE void find_starts(const uint64_t *restrict words, size_t n, unsigned
         here = double_length(here, &next, 4);
         if (shortest == DEFLATE_SHORTEST_RUN_FAST)
             here = double_length(here, &next, 8);
-        starts[w] = here & ~(words[w] << 1 | words[(ptrdiff_t)w - 1] >> (WORD - 1));
+        reach[w] = here;
     }
 }
 
-static size_t list_bits(uint64_t bits, size_t first, uint32_t *list, size_t n)
+/* Finds the runs of each word: the bits that they cover, and those at which they start and behind
+ * which they end. A run that begins in a word before goes on if one of the last `shortest` bits
+ * there reaches far enough. Adding a run's first bit to it moves the bit behind its end. words[-1]
+ * and reach[-1] are 0. */
+FORCE_INLINE void find_bounds(const uint64_t *restrict words, const uint64_t *restrict reach,
+                              size_t n, unsigned shortest, DeflateRuns *restrict runs,
+                              uint64_t *restrict ends)
 {
-    for (; bits != 0; bits &= bits - 1)
-        list[n++] = (uint32_t)(first + (size_t)__builtin_ctzll(bits));
-    return n;
+    for (size_t w = 0; w < n; w++) {
+        const uint64_t word = words[w];
+        const uint64_t starts = reach[w] & ~(word << 1 | words[(ptrdiff_t)w - 1] >> (WORD - 1));
+        const uint64_t goes_on = reach[(ptrdiff_t)w - 1] >> (WORD - shortest) != 0;
+        const uint64_t sum =
+            word + (starts | goes_on); /* a run that begins at bit 0 does not go on */
+        runs->starts[w] = starts;
+        runs->covered[w] = word & ~sum;
+        ends[w] = sum & ~word;
+    }
+}
+
+/* Returns a bit for each of WORD words: whether it is not 0. */
+FORCE_INLINE uint64_t some_bits(const uint64_t *words)
+{
+    uint64_t some = 0;
+#if defined(__AVX512F__)
+    for (size_t k = 0; k < WORD; k += 8) {
+        const __m512i eight = _mm512_loadu_si512(words + k);
+        some |= (uint64_t)_mm512_test_epi64_mask(eight, eight) << k;
+    }
+#else
+    for (size_t k = 0; k < WORD; k++)
+        some |= (uint64_t)(words[k] != 0) << k;
+#endif
+    return some;
+}
+
+/* Lists the bits of n words. How many a word has cannot be predicted: only words with bits are
+ * visited, and two of them are listed without a branch. `list` has room for one more. */
+static size_t list_bits(const uint64_t *words, size_t n, uint32_t *list)
+{
+    const uint64_t last = (uint64_t)1 << (WORD - 1);
+    size_t listed = 0;
+    for (size_t first = 0; first < n; first += WORD) {
+        for (uint64_t some = some_bits(words + first); some != 0; some &= some - 1) {
+            const size_t w = first + (size_t)__builtin_ctzll(some);
+            const uint64_t bits = words[w];
+            uint64_t others = bits & (bits - 1);
+            list[listed++] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(bits));
+            list[listed] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(others | last));
+            listed += others != 0;
+            while ((others &= others - 1) != 0)
+                list[listed++] = (uint32_t)(w * WORD + (size_t)__builtin_ctzll(others));
+        }
+    }
+    return listed;
 }
 
 static void put_bit(uint64_t *words, size_t at, uint64_t bit)
@@ -137,30 +187,21 @@ static void split_run(DeflateRuns *runs, uint32_t at, uint32_t end, unsigned sho
         put_bit(runs->covered, at, 0);
 }
 
-/* Adding a run's first bit to it moves the bit behind its end: no loop is needed to follow it. */
 FORCE_INLINE void find_runs(const uint8_t *from, size_t n, unsigned shortest, DeflateRuns *runs)
 {
-    uint64_t words[1 + DEFLATE_WORDS + 1], *const equal = words + 1, carry = 0;
+    uint64_t words[1 + DEFLATE_WORDS + 1], *const equal = words + 1;
+    uint64_t reach[1 + DEFLATE_WORDS], ends[DEFLATE_WORDS];
     uint32_t start[DEFLATE_MATCHES], end[DEFLATE_MATCHES];
     const size_t n_words = (n + WORD - 1) / WORD;
-    size_t n_starts = 0, n_ends = 0;
-    words[0] = 0;
+    words[0] = reach[0] = 0;
     equal_neighbours(from, n, equal);
-    find_starts(equal, n_words, shortest, runs->starts);
-    for (size_t w = 0; w < n_words; w++) {
-        const uint64_t word = equal[w], starts = runs->starts[w];
-        if ((starts | carry) == 0) {
-            runs->covered[w] = 0;
-            continue;
-        }
-        const uint64_t sum = word + (starts | carry); /* a run that begins at bit 0 has no carry */
-        carry = sum < word;
-        runs->covered[w] = word & ~sum;
-        n_starts = list_bits(starts, w * WORD, start, n_starts);
-        n_ends = list_bits(sum & ~word, w * WORD, end, n_ends);
-    }
-    if (n_ends < n_starts)
-        end[n_ends] = (uint32_t)n;
+    find_reach(equal, n_words, shortest, reach + 1);
+    find_bounds(equal, reach + 1, n_words, shortest, runs, ends);
+    for (size_t w = n_words; w % WORD != 0; w++)
+        runs->starts[w] = ends[w] = 0;
+    const size_t n_starts = list_bits(runs->starts, n_words, start);
+    if (list_bits(ends, n_words, end) < n_starts)
+        end[n_starts - 1] = (uint32_t)n;
     runs->n = 0;
     for (size_t k = 0; k < n_starts; k++) {
         const uint32_t length = end[k] - start[k];

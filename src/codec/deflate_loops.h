@@ -31,13 +31,14 @@ static inline void bits_put(BitEnd *end, uint64_t bits, unsigned n)
 
 enum {
     DEFLATE_BLOCK_MOST = 1 << 16, /* bytes of a block */
-    DEFLATE_SHORTEST_RUN = 8,     /* powers of two: run_starts */
+    DEFLATE_SHORTEST_RUN = 8,     /* powers of two: find_reach */
     DEFLATE_SHORTEST_RUN_FAST = 16,
     DEFLATE_LONGEST_MATCH = 258,
     DEFLATE_WORDS = DEFLATE_BLOCK_MOST / 64,
     DEFLATE_MATCHES = DEFLATE_BLOCK_MOST / DEFLATE_SHORTEST_RUN,
     LITERAL_LONGEST = 12,
-    MATCH_LONGEST = LITERAL_LONGEST + 5 + 1 /* the code, extra bits, the distance */
+    MATCH_LONGEST = LITERAL_LONGEST + 5 + 1, /* the code, extra bits, the distance */
+    DEFLATE_SPARE = 64                       /* what loops write at once */
 };
 
 /* Bytes [at, at + n) of a block, each equal to the one before it. */
@@ -58,7 +59,7 @@ typedef struct DeflateRuns {
 typedef struct DeflateSymbols {
     uint32_t literal[256]; /* the code above bit 8, its length below */
     uint8_t low[256];      /* the lower 8 bits of the code */
-    uint8_t high[256];     /* the upper 4 bits of the code above bit 4, its length below */
+    uint8_t high[256];     /* its length above bit 4, the upper 4 bits of the code below */
     uint32_t match[DEFLATE_MATCHES]; /* each match: its bits above bit 8, their number below */
 } DeflateSymbols;
 
@@ -67,7 +68,7 @@ static inline void deflate_symbols_literal(DeflateSymbols *codes, uint8_t litera
 {
     codes->literal[literal] = code << 8 | length;
     codes->low[literal] = (uint8_t)code;
-    codes->high[literal] = (uint8_t)(code >> 8 << 4 | length);
+    codes->high[literal] = (uint8_t)(length << 4 | code >> 8);
 }
 
 typedef struct DeflateLoops {
@@ -78,7 +79,7 @@ typedef struct DeflateLoops {
     /* Adds how often each byte occurs among n. */
     void (*count)(const uint8_t *from, size_t n, uint32_t counts[256]);
 
-    /* Appends the codes of n bytes. */
+    /* Appends the codes of n bytes. DEFLATE_SPARE bytes behind them may be written. */
     void (*symbols)(const uint8_t *from, size_t n, const DeflateRuns *runs,
                     const DeflateSymbols *codes, BitEnd *end);
 } DeflateLoops;

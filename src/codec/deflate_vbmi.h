@@ -1,47 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate_vbmi.h: counts 64 bytes at once, and looks up their codes. Included by deflate_loops.c
+/* deflate_vbmi.h: counts 64 bytes at once, and puts their codes. Included by deflate_loops.c
  * alone. */
 
-#define VBMI __attribute__((target("avx512vbmi,avx512vbmi2")))
+#define VBMI __attribute__((target("avx512vbmi,avx512vbmi2,avx512vpopcntdq")))
 
 FORCE_INLINE bool has_vbmi(void)
 {
-    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+           __builtin_cpu_supports("avx512vpopcntdq");
 }
 
 /* ---- Counts ---- */
 
-/* Bytes -COMMON / 2 to COMMON / 2 - 1 are counted by comparisons, each in 64 counters of a byte. In
- * filtered rows they are most. The others are moved together, and counted one by one. */
+/* Bytes -COMMON / 2 to COMMON / 2 - 1 are counted 64 at once. In filtered rows they are most. The
+ * others are moved together, and counted one by one. */
 enum { COMMON = 16, FIRST_GROUPS = 16, MOST_GROUPS = 255 };
 
-/* Counts 64 `groups` <= MOST_GROUPS bytes. Returns how many are not common. */
+/* Returns one bit of each of 64 bytes, in each element. bit: a power of two. */
+VBMI FORCE_INLINE __m512i bits_of(__m512i bytes, char bit)
+{
+    return _mm512_set1_epi64((long long)_mm512_test_epi8_mask(bytes, _mm512_set1_epi8(bit)));
+}
+
+/* Counts 64 `groups` <= MOST_GROUPS bytes. Returns how many are not common. Of common values each
+ * has an element, whose bits become those bytes that have the value. */
 VBMI static size_t count_groups(const uint8_t *from, size_t groups, uint32_t counts[256])
 {
+    const __m512i bit0 =
+        _mm512_set_epi64(0, -1, 0, -1, 0, -1, 0, -1); /* -1: of values without it */
+    const __m512i bit1 = _mm512_set_epi64(0, 0, -1, -1, 0, 0, -1, -1);
+    const __m512i bit2 = _mm512_set_epi64(0, 0, 0, 0, -1, -1, -1, -1);
+    enum { AND_DIFFERENT = 0x60 }; /* a & (b ^ c) */
     uint8_t others[64 * (MOST_GROUPS + 1)];
     uint32_t shifted[256] = {0};
-    __m512i sum[COMMON];
+    uint64_t sums[COMMON];
+    __m512i lower = _mm512_setzero_si512(), upper = lower;
     size_t n_others = 0;
-    for (unsigned k = 0; k < COMMON; k++)
-        sum[k] = _mm512_setzero_si512();
     for (size_t g = 0; g < groups; g++) {
         const __m512i bytes =
             _mm512_add_epi8(_mm512_loadu_si512(from + 64 * g), _mm512_set1_epi8(COMMON / 2));
-        for (unsigned k = 0; k < COMMON; k++) {
-            const __mmask64 equal = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)k));
-            sum[k] = _mm512_mask_sub_epi8(sum[k], equal, sum[k], _mm512_set1_epi8(-1));
-        }
         const __mmask64 other = _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(COMMON));
+        const uint64_t large = _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(COMMON / 2));
+        __m512i have = _mm512_xor_si512(bits_of(bytes, 1), bit0);
+        have = _mm512_ternarylogic_epi64(have, bits_of(bytes, 2), bit1, AND_DIFFERENT);
+        have = _mm512_ternarylogic_epi64(have, bits_of(bytes, 4), bit2, AND_DIFFERENT);
+        const __m512i low = _mm512_and_si512(have, _mm512_set1_epi64((long long)~(other | large)));
+        const __m512i high = _mm512_and_si512(have, _mm512_set1_epi64((long long)(~other & large)));
+        lower = _mm512_add_epi64(lower, _mm512_popcnt_epi64(low));
+        upper = _mm512_add_epi64(upper, _mm512_popcnt_epi64(high));
         _mm512_storeu_si512(others + n_others, _mm512_maskz_compress_epi8(other, bytes));
         n_others += (size_t)__builtin_popcountll(other);
     }
     count_bytes(others, n_others, shifted);
-    for (unsigned k = 0; k < COMMON; k++) {
-        const __m512i parts = _mm512_sad_epu8(sum[k], _mm512_setzero_si512());
-        shifted[k] = (uint32_t)_mm512_reduce_add_epi64(parts);
-    }
+    _mm512_storeu_si512(sums, lower);
+    _mm512_storeu_si512(sums + COMMON / 2, upper);
     for (unsigned v = 0; v < 256; v++)
-        counts[(uint8_t)(v - COMMON / 2)] += shifted[v];
+        counts[(uint8_t)(v - COMMON / 2)] += v < COMMON ? (uint32_t)sums[v] : shifted[v];
     return n_others;
 }
 
@@ -61,11 +75,10 @@ static void count_vbmi(const uint8_t *from, size_t n, uint32_t counts[256])
 
 /* ---- Codes ---- */
 
-/* What stays in registers. Compilers would load it again for each use, which takes the ports that
- * look-ups need. */
+/* Codes of bytes, and indices. Compilers would make them anew for each use. */
 typedef struct Lookup {
-    __m512i low[4], high[4];                                     /* tables of 256 */
-    __m512i byte, length, upper, half, word, one_byte, one_word; /* masks and factors */
+    __m512i low[4], high[4];                /* DeflateSymbols.low, high */
+    __m512i words[2], dwords[2], qwords[2]; /* pair_index */
 } Lookup;
 
 VBMI FORCE_INLINE __m512i kept(__m512i v)
@@ -74,150 +87,197 @@ VBMI FORCE_INLINE __m512i kept(__m512i v)
     return v;
 }
 
+/* Returns indices of bytes of two vectors, whose elements have `bytes` bytes: of each pair of
+ * elements the first one, or the second one, first of the one vector, then of the other. */
+VBMI FORCE_INLINE __m512i pair_index(unsigned bytes, unsigned second)
+{
+    uint8_t index[64];
+    for (unsigned i = 0; i < 64; i++)
+        index[i] = (uint8_t)(i / (2 * bytes) * (2 * bytes) + bytes * second + i % bytes +
+                             i / bytes % 2 * 64);
+    return _mm512_loadu_si512(index);
+}
+
 VBMI FORCE_INLINE Lookup make_lookup(const DeflateSymbols *codes)
 {
-    Lookup lookup = {.byte = kept(_mm512_set1_epi16(0xFF)),
-                     .length = kept(_mm512_set1_epi8(0xF)),
-                     .upper = kept(_mm512_set1_epi16(0xF00)),
-                     .half = kept(_mm512_set1_epi32(0xFFFF)),
-                     .word = kept(_mm512_set1_epi64(0xFFFFFFFF)),
-                     .one_byte = kept(_mm512_set1_epi8(1)),
-                     .one_word = kept(_mm512_set1_epi16(1))};
+    Lookup lookup;
     for (size_t i = 0; i < 4; i++) {
         lookup.low[i] = kept(_mm512_loadu_si512(codes->low + 64 * i));
         lookup.high[i] = kept(_mm512_loadu_si512(codes->high + 64 * i));
     }
+    for (unsigned k = 0; k < 2; k++) {
+        lookup.words[k] = kept(pair_index(1, k));
+        lookup.dwords[k] = kept(pair_index(2, k));
+        lookup.qwords[k] = kept(pair_index(4, k));
+    }
     return lookup;
 }
 
-/* Looks up those of 64 bytes that are `taken`; 0 for others. */
-VBMI FORCE_INLINE __m512i look_up(const __m512i table[4], __m512i bytes, __mmask64 taken)
+/* Looks up 64 bytes. */
+VBMI FORCE_INLINE __m512i look_up(const __m512i table[4], __m512i bytes)
 {
     const __m512i low = _mm512_permutex2var_epi8(table[0], bytes, table[1]);
     const __m512i high = _mm512_permutex2var_epi8(table[2], bytes, table[3]);
-    return _mm512_maskz_mov_epi8(taken,
-                                 _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high));
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high);
 }
 
-/* Symbols of 64 bytes: four bytes in each element of `even` and `odd` by turns. */
+/* 64 symbols or fewer: four in each element of `even` and `odd` by turns, and the numbers of their
+ * bits. */
 typedef struct Quads {
-    __m512i even, odd, n_even, n_odd;
+    __m512i even, odd, n;
+    unsigned symbols;
 } Quads;
 
-/* The codes of literals. */
-VBMI FORCE_INLINE Quads literal_quads(__m512i bytes, __mmask64 taken, const Lookup *c)
+/* Joins the codes of 64 symbols; low, high: as the tables have them. Neighbours are joined twice:
+ * the second one is moved left by the length of the first one, and what leaves the element becomes
+ * the upper half of a larger one. These moves take counts modulo the bits of an element, so what is
+ * above a count does not matter. */
+VBMI FORCE_INLINE Quads join_codes(__m512i low, __m512i high, const Lookup *c)
 {
-    const __m512i l = look_up(c->low, bytes, taken), h = look_up(c->high, bytes, taken);
-    /* words: the codes and lengths of bytes 0 and 2 of each four, and of 1 and 3 */
-    const __m512i code0 = _mm512_or_si512(_mm512_and_si512(l, c->byte),
-                                          _mm512_and_si512(_mm512_slli_epi16(h, 4), c->upper));
-    const __m512i code1 = _mm512_or_si512(_mm512_srli_epi16(l, 8),
-                                          _mm512_and_si512(_mm512_srli_epi16(h, 4), c->upper));
-    const __m512i lengths = _mm512_and_si512(h, c->length);
-    const __m512i n0 = _mm512_and_si512(lengths, c->byte);
-    const __m512i n = _mm512_maddubs_epi16(lengths, c->one_byte); /* of both */
-    /* 32-bit elements: the codes of bytes 0 and 1, and of 2 and 3 */
-    const __m512i first = _mm512_or_si512(
-        _mm512_and_si512(code0, c->half),
-        _mm512_sllv_epi32(_mm512_and_si512(code1, c->half), _mm512_and_si512(n0, c->half)));
-    const __m512i second =
-        _mm512_or_si512(_mm512_srli_epi32(code0, 16),
-                        _mm512_sllv_epi32(_mm512_srli_epi32(code1, 16), _mm512_srli_epi32(n0, 16)));
-    const __m512i n_first = _mm512_and_si512(n, c->half);
-    const __m512i n_four = _mm512_madd_epi16(n, c->one_word);
-    Quads quads;
-    quads.even = _mm512_or_si512(
-        _mm512_and_si512(first, c->word),
-        _mm512_sllv_epi64(_mm512_and_si512(second, c->word), _mm512_and_si512(n_first, c->word)));
-    quads.odd = _mm512_or_si512(
-        _mm512_srli_epi64(first, 32),
-        _mm512_sllv_epi64(_mm512_srli_epi64(second, 32), _mm512_srli_epi64(n_first, 32)));
-    quads.n_even = _mm512_and_si512(n_four, c->word);
-    quads.n_odd = _mm512_srli_epi64(n_four, 32);
-    return quads;
+    const __m512i zero = _mm512_setzero_si512(), nibble = _mm512_set1_epi8(15);
+    const __m512i h1 = _mm512_and_si512(high, nibble);
+    const __m512i n1 = _mm512_and_si512(_mm512_srli_epi16(high, 4), nibble);
+    const __m512i n2 = _mm512_maddubs_epi16(n1, _mm512_set1_epi8(1));
+    const __m512i first = _mm512_permutex2var_epi8(low, c->words[0], h1);
+    const __m512i second = _mm512_permutex2var_epi8(low, c->words[1], h1);
+    const __m512i l2 = _mm512_or_si512(first, _mm512_shldv_epi16(second, zero, n1));
+    const __m512i h2 = _mm512_shldv_epi16(zero, second, n1);
+    const __m512i third = _mm512_permutex2var_epi8(l2, c->dwords[0], h2);
+    const __m512i fourth = _mm512_permutex2var_epi8(l2, c->dwords[1], h2);
+    const __m512i l4 = _mm512_or_si512(third, _mm512_shldv_epi32(fourth, zero, n2));
+    const __m512i h4 = _mm512_shldv_epi32(zero, fourth, n2);
+    return (Quads){.even = _mm512_permutex2var_epi8(l4, c->qwords[0], h4),
+                   .odd = _mm512_permutex2var_epi8(l4, c->qwords[1], h4),
+                   .n = _mm512_madd_epi16(n2, _mm512_set1_epi16(1)),
+                   .symbols = 64};
 }
 
-/* Appends to each four bytes in which a match begins the bits of the match. Matches are longer than
- * four bytes, so nothing follows them there. */
-VBMI FORCE_INLINE void add_matches(Quads *quads, __mmask64 starts, const uint32_t *matches)
+/* ---- Matches ---- */
+
+/* Matches as two symbols each, which stand for their first two bytes; as the tables have codes. */
+typedef struct MatchPairs {
+    uint8_t low[2 * DEFLATE_MATCHES], high[2 * DEFLATE_MATCHES];
+} MatchPairs;
+
+/* Each of the two has a bit and more. */
+static void pair_matches(const uint32_t *match, size_t n, MatchPairs *pairs)
 {
-    const __m512i ones = _mm512_movm_epi8(starts), byte = _mm512_set1_epi64(0xFF);
-    const __m512i all = _mm512_maskz_expandloadu_epi32(_mm512_test_epi32_mask(ones, ones), matches);
-    const __m512i even = _mm512_and_si512(all, _mm512_set1_epi64(0xFFFFFFFF));
-    const __m512i odd = _mm512_srli_epi64(all, 32);
-    quads->even =
-        _mm512_or_si512(quads->even, _mm512_sllv_epi64(_mm512_srli_epi64(even, 8), quads->n_even));
-    quads->odd =
-        _mm512_or_si512(quads->odd, _mm512_sllv_epi64(_mm512_srli_epi64(odd, 8), quads->n_odd));
-    quads->n_even = _mm512_add_epi64(quads->n_even, _mm512_and_si512(even, byte));
-    quads->n_odd = _mm512_add_epi64(quads->n_odd, _mm512_and_si512(odd, byte));
+    _Static_assert(MATCH_LONGEST - LITERAL_LONGEST <= 8, "the second one has no upper bits");
+    for (size_t k = 0; k < n; k++) {
+        const uint32_t bits = match[k] >> 8, length = code_length(match[k]);
+        const uint32_t first = length > LITERAL_LONGEST ? LITERAL_LONGEST : length - 1;
+        const uint32_t code = bits & ((1u << first) - 1);
+        pairs->low[2 * k] = (uint8_t)code;
+        pairs->high[2 * k] = (uint8_t)(first << 4 | code >> 8);
+        pairs->low[2 * k + 1] = (uint8_t)(bits >> first);
+        pairs->high[2 * k + 1] = (uint8_t)((length - first) << 4);
+    }
 }
 
-/* What is to be written: eight or sixteen elements. */
-typedef struct Parts {
-    uint64_t bits[16];
-    uint64_t n[16];
-    unsigned eights;
-} Parts;
+/* ---- Bits ---- */
 
-/* Eight bytes make a part, if none of them takes more bits than bits_put does at once. */
-VBMI FORCE_INLINE void store_parts(const Quads *quads, Parts *parts)
+/* Where the bits end: `held` in the last element, and in each of `n` how many there are, modulo
+ * 8. */
+typedef struct VectorEnd {
+    uint8_t *to;
+    __m512i held, n;
+} VectorEnd;
+
+/* Appends the low n <= 64 bits of each element; of n the lower byte counts. Each element is moved
+ * to its place in a byte, holds for the next one what is left behind the last byte that it
+ * completes, and all complete bytes are moved together. last: the last element that has bits; up to
+ * there at most short_ones neighbours complete no byte. They hold what those before them hold as
+ * well. */
+VBMI FORCE_INLINE void put_elements(VectorEnd *end, __m512i bits, __m512i n, unsigned last,
+                                    unsigned short_ones)
 {
-    const __m512i n = _mm512_add_epi64(quads->n_even, quads->n_odd);
-    if (_mm512_cmpgt_epi64_mask(n, _mm512_set1_epi64(56)) == 0) {
-        _mm512_storeu_si512(
-            parts->bits,
-            _mm512_or_si512(quads->even, _mm512_sllv_epi64(quads->odd, quads->n_even)));
-        _mm512_storeu_si512(parts->n, n);
-        parts->eights = 1;
+    const __m512i in_byte = _mm512_set1_epi64(7), whole_bytes = _mm512_set1_epi64(0x78);
+    const __m512i numbers = _mm512_maskz_permutexvar_epi8(
+        0x7F3F1F0F07030100, _mm512_set1_epi64(0x3830282018100800), n); /* of those before */
+    const __m512i before = _mm512_sad_epu8(numbers, _mm512_setzero_si512());
+    const __m512i at = _mm512_and_si512(_mm512_add_epi64(before, end->n), in_byte);
+    const __m512i placed = _mm512_sllv_epi64(bits, at), filled = _mm512_add_epi64(at, n);
+    const __m512i whole = _mm512_and_si512(filled, whole_bytes);
+    __m512i held = _mm512_srlv_epi64(bits, _mm512_sub_epi64(whole, at));
+    if (short_ones > 0) {
+        const __mmask8 none = _mm512_testn_epi64_mask(filled, whole_bytes);
+        const __m512i own = _mm512_mask_mov_epi64(held, none, placed);
+        held = own;
+        for (unsigned k = 0; k < short_ones; k++) { /* moved by a byte, what is held is 0 */
+            const __m512i left = _mm512_alignr_epi64(held, end->held, 7);
+            held = _mm512_or_si512(own, _mm512_srlv_epi64(left, whole));
+        }
+    }
+    const __m512i bytes = _mm512_or_si512(placed, _mm512_alignr_epi64(held, end->held, 7));
+    const __mmask64 complete = _mm512_cmpge_epu8_mask(
+        _mm512_shuffle_epi8(filled, _mm512_set4_epi32(0x08080808, 0x08080808, 0, 0)),
+        _mm512_set1_epi64(0x4038302820181008));
+    _mm512_storeu_si512(end->to, _mm512_maskz_compress_epi8(complete, bytes));
+    end->to += __builtin_popcountll(complete);
+    end->held = short_ones > 0 ? _mm512_permutexvar_epi64(_mm512_set1_epi64(last), held) : held;
+    end->n = _mm512_permutexvar_epi64(in_byte, filled);
+}
+
+/* Eight symbols make an element if none of them takes too many bits, else four. Each has a bit and
+ * more: eight complete a byte, and so do two times four. Fewer at the end may not. */
+VBMI FORCE_INLINE void put_quads(VectorEnd *end, const Quads *quads)
+{
+    const __m512i n_odd = _mm512_srli_epi64(quads->n, 32), n = _mm512_add_epi64(quads->n, n_odd);
+    const unsigned last = quads->symbols > 0 ? (quads->symbols - 1) / 4 : 0;
+    if (_mm512_mask_cmpgt_epi32_mask(0x5555, n, _mm512_set1_epi32(64)) == 0) {
+        const __m512i odd = _mm512_shldv_epi64(quads->odd, _mm512_setzero_si512(), quads->n);
+        const __m512i bits = _mm512_or_si512(quads->even, odd);
+        if (quads->symbols == 64)
+            put_elements(end, bits, n, 7, 0);
+        else
+            put_elements(end, bits, n, last / 2, 1);
         return;
     }
-    for (unsigned k = 0; k < 2; k++) {
-        const __m512i turns =
-            _mm512_add_epi64(_mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), _mm512_set1_epi64(4 * k));
-        _mm512_storeu_si512(parts->bits + 8 * k,
-                            _mm512_permutex2var_epi64(quads->even, turns, quads->odd));
-        _mm512_storeu_si512(parts->n + 8 * k,
-                            _mm512_permutex2var_epi64(quads->n_even, turns, quads->n_odd));
-    }
-    parts->eights = 2;
+    const __m512i lower = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
+    const __m512i upper = _mm512_add_epi64(lower, _mm512_set1_epi64(4));
+    put_elements(end, _mm512_permutex2var_epi64(quads->even, lower, quads->odd),
+                 _mm512_permutex2var_epi64(quads->n, lower, n_odd), last < 8 ? last : 7, 2);
+    put_elements(end, _mm512_permutex2var_epi64(quads->even, upper, quads->odd),
+                 _mm512_permutex2var_epi64(quads->n, upper, n_odd), last < 8 ? 0 : last - 8, 2);
 }
 
-FORCE_INLINE void put_parts(BitEnd *end, const Parts *parts)
-{
-    const uint64_t *bits = parts->bits, *n = parts->n;
-    for (unsigned i = 0; i < parts->eights; i++, bits += 8, n += 8)
-        for (unsigned k = 0; k < 8; k++)
-            bits_put(end, bits[k], (unsigned)n[k]);
-}
-
-/* While bits are put one after the other, the next 64 bytes are looked up. */
+/* While symbols are put, the next 64 bytes are looked up. Bytes that matches stand for are left
+ * out, but for the first two of each. */
 VBMI static void symbols_vbmi(const uint8_t *from, size_t n, const DeflateRuns *runs,
                               const DeflateSymbols *codes, BitEnd *end)
 {
-    _Static_assert(3 * LITERAL_LONGEST + MATCH_LONGEST <= 56, "four bytes at once");
     const Lookup lookup = make_lookup(codes);
-    const uint32_t *match = codes->match;
-    BitEnd here = *end; /* in registers */
-    Parts parts[2], *made = parts, *next = parts + 1;
-    made->eights = 0;
+    VectorEnd here = {end->to, _mm512_set1_epi64((long long)end->held), _mm512_set1_epi64(end->n)};
+    Quads made = {.symbols = 0};
+    MatchPairs pairs;
+    size_t paired = 0;
+    uint64_t second = 0; /* of a match that begins at the byte before */
+    made.even = made.odd = made.n = _mm512_setzero_si512();
+    pair_matches(codes->match, runs->n, &pairs);
     for (size_t i = 0; i < n; i += 64) {
         const __mmask64 inside = n - i < 64 ? ((uint64_t)1 << (n - i)) - 1 : UINT64_MAX;
-        const __mmask64 starts = runs->starts[i / 64], taken = inside & ~runs->covered[i / 64];
-        if (taken == 0 && starts == 0)
-            continue;
-        Quads quads = literal_quads(_mm512_maskz_loadu_epi8(inside, from + i), taken, &lookup);
-        if (starts != 0) {
-            add_matches(&quads, starts, match);
-            match += __builtin_popcountll(starts);
+        const __mmask64 literals = inside & ~runs->covered[i / 64];
+        const __m512i bytes = _mm512_maskz_loadu_epi8(inside, from + i);
+        __m512i low = look_up(lookup.low, bytes), high = look_up(lookup.high, bytes);
+        Quads next;
+        if (literals == UINT64_MAX) {
+            next = join_codes(low, high, &lookup);
+        } else {
+            const uint64_t starts = runs->starts[i / 64], matches = starts | starts << 1 | second;
+            const uint64_t symbols = literals | matches;
+            second = starts >> 63;
+            low = _mm512_mask_expandloadu_epi8(low, matches, pairs.low + paired);
+            high = _mm512_mask_expandloadu_epi8(high, matches, pairs.high + paired);
+            paired += (unsigned)__builtin_popcountll(matches);
+            next = join_codes(_mm512_maskz_compress_epi8(symbols, low),
+                              _mm512_maskz_compress_epi8(symbols, high), &lookup);
+            next.symbols = (unsigned)__builtin_popcountll(symbols);
         }
-        store_parts(&quads, next);
-        __asm__("" : "+m"(parts)); /* else compilers take vectors apart, which is slower */
-        put_parts(&here, made);
-        Parts *const free = made;
+        put_quads(&here, &made);
         made = next;
-        next = free;
     }
-    put_parts(&here, made);
-    *end = here;
+    put_quads(&here, &made);
+    end->to = here.to;
+    end->held = (uint64_t)_mm512_reduce_add_epi64(_mm512_maskz_mov_epi64(0x80, here.held));
+    end->n = (unsigned)_mm_cvtsi128_si32(_mm512_castsi512_si128(here.n)) & 7;
 }

@@ -277,6 +277,28 @@ Test(deflate_coder, avx512)
     compare(PROCESSOR_AVX512);
 }
 
+/* The last bytes are a few of 64, whose bits do or do not complete a byte. */
+Test(deflate_coder, ends)
+{
+    enum { STATES = 256 };
+    uint8_t from[64 * 16], to[4096], expected[4096];
+    unsigned streams = 0;
+    for (int level = 0; level < PROCESSOR_LEVELS; level++) {
+        if (!cpu_features_supports((CpuLevel)level))
+            continue;
+        DeflateCoder *const coder = deflate_coder_create_for((CpuLevel)level);
+        for (uint32_t state = 0; state < STATES; state++, streams++) {
+            const size_t n = 64 * (1 + state % 15) + 48 + state / 15 % 16;
+            fill_pattern(SPARSE, state, from, n);
+            const size_t made = deflate_coder_write(coder, DEFLATE_RUNS, from, n, true, to);
+            cr_assert_eq(made, reference(DEFLATE_RUNS, from, n, true, expected));
+            cr_assert_arr_eq(to, expected, made, "level %d, state %u, %zu bytes", level, state, n);
+        }
+        deflate_coder_destroy(coder);
+    }
+    cr_assert_geq(streams, STATES);
+}
+
 /* Pieces that do not end a stream make one together. */
 Test(deflate_coder, pieces_follow_each_other)
 {
