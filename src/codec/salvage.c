@@ -298,10 +298,19 @@ static void clear_mask(void *to, uint32_t x, uint32_t pixels, uint16_t plane)
     memset((uint8_t *)to + x, 0, pixels);
 }
 
-void salvage_mask(const Decoder *decoder, const ImagePro *band, uint8_t *mask)
+ImagePro salvage_masked(const Decoder *decoder, const ImagePro *band, uint8_t *mask)
 {
-    for (uint32_t y = 0; y < band->height; y++)
-        each_lost(decoder, band->first_row + y, clear_mask, mask + (size_t)y * band->width);
+    ImagePro masked = *band;
+    masked.mask = mask;
+    masked.mask_pitch = band->width;
+    for (uint32_t y = 0; y < band->height; y++, mask += band->width) {
+        if (band->mask)
+            memcpy(mask, mask_row(band, y), band->width);
+        else
+            memset(mask, 1, band->width);
+        each_lost(decoder, band->first_row + y, clear_mask, mask);
+    }
+    return masked;
 }
 
 typedef struct Overwriting {

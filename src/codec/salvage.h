@@ -41,8 +41,9 @@ void salvage_damage_rows(Decoder *decoder, uint32_t row, uint32_t rows);
 /* Returns whether samples of a band are lost. */
 bool salvage_lost(const Decoder *decoder, const ImagePro *band);
 
-/* Clears the mask of a band, width bytes a row, where a sample of a pixel is lost. */
-void salvage_mask(const Decoder *decoder, const ImagePro *band, uint8_t *mask);
+/* Returns the band with a mask that leaves out pixels with a lost sample as well. mask: memory for
+ * it, width bytes a row. */
+ImagePro salvage_masked(const Decoder *decoder, const ImagePro *band, uint8_t *mask);
 
 /* Overwrites lost samples of a band of whole pixels, alpha included. raw: the bits of the new
  * value.

@@ -230,16 +230,7 @@ static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, Us
     const size_t slot = (size_t)((unsigned char *)band->host - (unsigned char *)reader->page.host);
     uint8_t *const mask = reader->lost_mask + slot / band->pitch * band->width;
     IMGSTAT_TRY(reader->device->ops->wait(reader->device, err));
-    for (uint32_t y = 0; y < band->height; y++) {
-        if (band->mask)
-            memcpy(mask + (size_t)y * band->width, mask_row(band, y), band->width);
-        else
-            memset(mask + (size_t)y * band->width, 1, band->width);
-    }
-    salvage_mask(reader->decoder, band, mask);
-    ImagePro masked = *band;
-    masked.mask = mask;
-    masked.mask_pitch = band->width;
+    const ImagePro masked = salvage_masked(reader->decoder, band, mask);
     return use_region(reader, &masked, use, context, err);
 }
 

@@ -180,8 +180,11 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     PngEncoder *const pe = (PngEncoder *)base;
     const EncodePage *const page = &base->page;
     if (base->pages > 0)
-        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
-                          "PNG holds one image; write TIFF");
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name, "PNG holds one image%s",
+                          page->role == IMGSTAT_ROLE_LEVEL
+                              ? " and no levels; leave them out, or write TIFF"
+                          : page->role == IMGSTAT_ROLE_MASK ? " and no mask; write TIFF"
+                                                            : "; write TIFF");
     IMGSTAT_TRY(
         png_form_choose(base->output->name, page, like, &base->how, &pe->form, &pe->rows, err));
     if (like && like->codec == &png_codec && ((const PngDecoder *)like)->form.interlaced)

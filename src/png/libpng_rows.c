@@ -68,7 +68,7 @@ static ImgstatResult start_anew(PngDecoder *pd, ImgstatError *err)
 
 uint32_t png_held_rows(const PngDecoder *pd)
 {
-    enum { SHARE = 2 }; /* of the limit: bands and their results need the other half */
+    enum { SHARE = 3 }; /* of the limit: bands, results and codecs need 17 of the least 32 MiB */
     const uint32_t height = pd->base.page.height;
     const uint64_t rows = pd->base.how.limits.max_tile_bytes / SHARE / pd->png_row_bytes;
     return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;

@@ -56,6 +56,24 @@ typedef struct Writing {
     uint8_t bits;
 } Writing;
 
+/* Adds what the transfer limits of a piece. As in statistics, pixels with a lost sample do not
+ * count. */
+static ImgstatResult count_piece(const Writing *w, const ImagePro *piece, ImgstatError *err)
+{
+    ImagePro counted = *piece;
+    uint8_t *mask = NULL;
+    if (w->salvaged && salvage_lost(w->salvaged, piece)) {
+        const size_t bytes = (size_t)piece->width * piece->height;
+        mask = malloc(bytes);
+        if (!mask)
+            return error_memory(err, bytes, "a mask");
+        counted = salvage_masked(w->salvaged, piece, mask);
+    }
+    transfer_count_clamped(w->mapper->transfer, &counted, w->mapper->alpha, w->worker->clamped);
+    free(mask);
+    return IMGSTAT_OK;
+}
+
 /* Maps and writes a piece of a band: one that is kept may be far larger than an output band. */
 static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError *err)
 {
@@ -74,7 +92,7 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     if (w->salvaged && salvage_lost(w->salvaged, &to))
         salvage_overwrite(w->salvaged, &to, sample_raw(to.sample, w->undefined->holes.mask_hole));
     if (w->worker->clamped)
-        transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
+        IMGSTAT_TRY(count_piece(w, piece, err));
     to.mask = piece->mask;
     to.mask_pitch = piece->mask_pitch;
     if (w->levels)

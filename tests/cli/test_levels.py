@@ -108,6 +108,10 @@ def test_levels_in_subifds(program, folder):
         check(shape(read(out).chain) == shape(before.chain[1:]), f"a page alone: {shape(read(out).chain)}")
         run(program, "normalize", "--force", f"{name}[1.0]", "-o", out)
         check(shape(read(out).chain) == [(48, 32, 0, [])], f"a level alone is an image: {shape(read(out).chain)}")
+    flat = folder / "out.png"
+    told = run(program, "normalize", f"{name}[1]", "-o", flat, status=1).stderr
+    check(b"no levels" in told and not flat.exists(), f"PNG has no levels: {told}")
+    run(program, "normalize", "--levels", "drop", f"{name}[1]", "-o", flat)
 
 
 def test_channels_and_their_levels(program, folder):

@@ -76,9 +76,12 @@ def test_strips(program, folder):
     check(out.exists() and list(read(out, "u8")) == want, "the rest is written, and lost rows are 0")
     check(b"10 of 60 rows cannot be decoded" in done.stderr, f"{done.stderr}")
     for words in (["--clip", "1,1"], ["--method", "meanstd=50%,20%"]):
-        run(program, "normalize", *words, "--force", "--salvage", "--compression", "none", bad, "-o", out, status=1)
+        plain = ("normalize", *words, "--json", "--force", "--compression", "none")
+        salvaged = run(program, *plain, "--salvage", bad, "-o", out, status=1)
         (folder / "good.tif").write_bytes(tiff_of(good, 50))
-        run(program, "normalize", *words, "--force", "--compression", "none", folder / "good.tif", "-o", folder / "g.tif")
+        whole = run(program, *plain, folder / "good.tif", "-o", folder / "g.tif")
+        counts = [json.loads(done.stdout)["clamped"] for done in (salvaged, whole)]
+        check(counts[0] == counts[1], f"{words}: lost rows are not clamped samples: {counts}")
         got, want = read(out, "u8"), read(folder / "g.tif", "u8")
         check(got[:20 * WIDTH] + got[30 * WIDTH:] == want, f"{words}: lost rows have no part in the transfer")
     done = run(program, "stats", "--salvage", folder / "plain.tif")

@@ -113,12 +113,22 @@ static bool apply_option(const Option *option, const char *text, Options *o)
 /* ---- What is no option ------------------------------------------------------------------------
  */
 
+static bool has_option(Command command, const char *name, size_t length)
+{
+    const Option *option;
+    for (size_t i = 0; (option = option_at(i)) != NULL; i++)
+        if (belongs(option, command) && strlen(option->name) == length &&
+            memcmp(option->name, name, length) == 0)
+            return true;
+    return false;
+}
+
 /* "normalize, equalize": the commands that have an option. */
-static void name_commands(const Option *option, char out[80])
+static void name_commands(const char *name, size_t length, char out[80])
 {
     size_t end = 0;
     for (int i = 0; i < N_COMMANDS; i++)
-        if (belongs(option, (Command)i))
+        if (has_option((Command)i, name, length))
             end += (size_t)snprintf(out + end, 80 - end, "%s%s", end > 0 ? ", " : "",
                                     command_table[i].name);
 }
@@ -130,23 +140,21 @@ static bool answer_unknown(Command command, const Options *o, const char *word)
     const char *const name = is_long ? word + 2 : word;
     const size_t length = strcspn(name, "=");
     Nearest nearest = nearest_to(name, length);
-    const Option *option, *elsewhere = NULL;
+    const Option *option;
     size_t begins = 0;
     for (size_t i = 0; is_long && (option = option_at(i)) != NULL; i++) {
         if (belongs(option, command)) {
             nearest_offer(&nearest, option->name);
             begins += strncmp(option->name, name, length) == 0;
-        } else if (strlen(option->name) == length && memcmp(option->name, name, length) == 0) {
-            elsewhere = option;
         }
     }
     if (begins > 1)
         return usage_error(o->command, "'%s' is short for several options", word);
     char commands[80] = "";
-    if (elsewhere != NULL)
-        name_commands(elsewhere, commands);
+    if (is_long)
+        name_commands(name, length, commands);
     if (commands[0] != '\0')
-        return usage_error(o->command, "--%s is an option of %s", elsewhere->name, commands);
+        return usage_error(o->command, "--%.*s is an option of %s", (int)length, name, commands);
     if (nearest.word != NULL)
         return usage_error(o->command, "unknown option '%s'; did you mean '--%s'?", word,
                            nearest.word);

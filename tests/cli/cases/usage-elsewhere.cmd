@@ -1,0 +1,1 @@
+imgstat info --csv photo.tif
