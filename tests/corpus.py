@@ -296,7 +296,7 @@ def check_csv(report, program, rows):
             rows_seen += 1
             report.equal("--csv", "names", (got["file"], got["channel"]), (line["file"], channel["name"]))
             for key in ("count", "nan", "inf", "nodata", "min", "max", "sum", "mean", "stddev", "median", "mode",
-                        "entropy"):
+                        "entropy", "low", "high"):
                 report.equal("--csv", f"{line['file']} {key}", json.loads(got[key]), channel[key])
     return rows_seen
 

@@ -150,3 +150,23 @@ uint64_t sample_key_ceil(ImgstatSample s, double x)
      * The key before that of zero, where -0 would be, has no value. */
     return key + 2 == sign ? sign : key + 1;
 }
+
+void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi)
+{
+    const uint32_t width = sample_bits(sample);
+    const uint32_t used = bits && bits < width ? bits : width;
+    if (sample_is_float(sample)) {
+        *lo = sample_key_ceil(sample, 0);
+        *hi = sample_key_ceil(sample, 1);
+        return;
+    }
+    const uint64_t half = (uint64_t)1 << (used - 1);
+    if (sample_is_signed(sample)) {
+        const uint64_t zero = (uint64_t)1 << (width - 1);
+        *lo = zero - half;
+        *hi = zero + (half - 1);
+        return;
+    }
+    *lo = 0;
+    *hi = half | (half - 1);
+}

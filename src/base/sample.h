@@ -123,4 +123,8 @@ bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key);
  * double. */
 uint64_t sample_key_ceil(ImgstatSample s, double x);
 
+/* Finds the keys of the smallest and the largest sample of so many bits; for floats those of 0 and
+ * 1. */
+void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
+
 #endif

@@ -249,6 +249,29 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* Finds how many samples lie at an end of full scale. */
+static uint64_t count_at_end(const Record *record, uint16_t c, uint64_t end)
+{
+    const Tally *const tally = &record->tally[c];
+    if (tally->n == 0 || end < tally->min_key || end > tally->max_key)
+        return 0;
+    if (sample_is_narrow(record->sample))
+        return record->bins[c * sample_record_bins(record->sample) + end];
+    return IMGSTAT_COUNT_UNKNOWN;
+}
+
+static void fill_ends(Work *work, uint16_t c)
+{
+    const Record *const record = work->out->record;
+    ImgstatStats *const stats = &work->out->channel[c].stats;
+    uint64_t low, high;
+    if (sample_is_float(record->sample))
+        return;
+    sample_full_scale(record->sample, work->out->kind->bits, &low, &high);
+    stats->low = count_at_end(record, c, low);
+    stats->high = count_at_end(record, c, high);
+}
+
 /* Returns the entropy of the values if the type has one bin a value and the request has no bins of
  * its own; else of the histogram. */
 static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure *how,
@@ -285,6 +308,7 @@ static ImgstatResult find_all(Work *work, ImgstatError *err)
                         work->central ? &work->central[c] : NULL, &found->stats, found->sum);
         if (work->how->histogram)
             found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
+        fill_ends(work, c);
         IMGSTAT_TRY(fill_mode(work, c, err));
         if (work->reads)
             IMGSTAT_TRY(deviation_find(record, c, work->how->ddof, *work->reads,

@@ -298,6 +298,8 @@ ImgstatStats statistics_undefined(ImgstatSample sample)
         .skewness = nan,
         .kurtosis = nan,
         .mode = {.sample = sample},
+        .low = IMGSTAT_COUNT_UNKNOWN,
+        .high = IMGSTAT_COUNT_UNKNOWN,
     };
 }
 

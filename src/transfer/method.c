@@ -5,26 +5,6 @@
 
 #include <stdio.h>
 
-void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi)
-{
-    const uint32_t width = sample_bits(sample);
-    const uint32_t used = bits && bits < width ? bits : width;
-    if (sample_is_float(sample)) {
-        *lo = map_key(sample, 0.0);
-        *hi = map_key(sample, 1.0);
-        return;
-    }
-    const uint64_t half = (uint64_t)1 << (used - 1);
-    if (sample_is_signed(sample)) {
-        const uint64_t zero = (uint64_t)1 << (width - 1);
-        *lo = zero - half;
-        *hi = zero + (half - 1);
-        return;
-    }
-    *lo = 0;
-    *hi = half | (half - 1);
-}
-
 /* ---- Choices that follow from method and image --------------------------------------------- */
 
 ImgstatChannels transfer_channels(const ImgstatMethod *method, const TransferShape *shape)

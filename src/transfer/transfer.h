@@ -157,10 +157,6 @@ MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
  * other keys are kept off nodata by range_avoid. */
 void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
 
-/* Finds the keys of the smallest and the largest sample of so many bits; for floats those of 0 and
- * 1. */
-void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
-
 /* Checks a method against an image; its pixels are not needed. */
 ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
                              ImgstatError *err);

@@ -63,6 +63,16 @@ def test_table(program, _):
     check(run(program, "stats", "--fields", "mean", image).stdout.decode().split() == ["mean", "76.0781"], "one column")
 
 
+def test_ends(program, _):
+    """64 samples from 52 to 154 reach no end of 8 bits; those of a bit are all at one."""
+    words = ("stats", "--fields", "low,high", "--csv")
+    check(run(program, *words, TESTDATA / "good-example.tif").stdout.decode().split() == ["low,high", "0,0"], "no end")
+    page = json.loads(run(program, "stats", "--json", "--histogram", TESTDATA / "good-bilevel.tif").stdout)["channels"][0]
+    check([page["low"], page["high"]] == page["histogram"]["counts"], f"{page}")
+    page = json.loads(run(program, "stats", "--json", TESTDATA / "good-float32.tif").stdout)["channels"][0]
+    check(page["low"] is None and page["high"] is None, "floats have no ends")
+
+
 def test_wrong(program, _):
     image = TESTDATA / "good-example.tif"
     for fields in ("means", "", "mean,,file", "mean,"):

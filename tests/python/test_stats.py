@@ -141,6 +141,23 @@ def test_histogram(dtype):
     assert s.entropy == pytest.approx(-(p[p > 0] * np.log2(p[p > 0])).sum())
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i1", "i2"])
+def test_ends_of_full_scale(dtype):
+    x = samples(dtype, 5000, 6, whole=True).reshape(50, 100)
+    x[:, 0], x[0, :3] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    s = imgstat.stats(x)
+    assert (s.low, s.high) == ((x == np.iinfo(dtype).min).sum(), (x == np.iinfo(dtype).max).sum())
+    assert imgstat.stats(np.array([[0, 4095]], "u2"), bits=12).high == 1
+
+
+def test_ends_that_are_not_known():
+    s = imgstat.stats(np.array([[0.0, 1.0]], "f4"))
+    assert s.low is None and s.high is None
+    s = imgstat.stats(np.array([[0, 5]], "u4"))
+    assert s.low is None and s.high == 0
+    assert imgstat.stats(np.zeros((1, 2), "u1"), nodata=0).low is None
+
+
 def test_histogram_of_a_bits():
     h = imgstat.histogram(np.array([[0, 4095]], "u2"), bits=12)
     assert h.range == (0, 4095) or h.range[0] == 0

@@ -43,6 +43,8 @@ typedef enum Field {
     FIELD_MEDIAN,
     FIELD_MODE,
     FIELD_ENTROPY,
+    FIELD_LOW,
+    FIELD_HIGH,
     FIELD_SKEWNESS,
     FIELD_KURTOSIS,
     FIELD_PERCENTILES, /* all requested percentiles */

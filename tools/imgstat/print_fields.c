@@ -280,6 +280,12 @@ static void put_statistic(const Row *row, Field field)
     case FIELD_ENTROPY:
         put_real(row, s->entropy);
         break;
+    case FIELD_LOW:
+        put_count(row, s->low, any && s->low != IMGSTAT_COUNT_UNKNOWN);
+        break;
+    case FIELD_HIGH:
+        put_count(row, s->high, any && s->high != IMGSTAT_COUNT_UNKNOWN);
+        break;
     case FIELD_SKEWNESS:
         put_real(row, s->skewness);
         break;

@@ -41,13 +41,6 @@ static uint32_t gcd(uint32_t a, uint32_t b)
     return a;
 }
 
-/* Samples at full-scale value `end`. */
-static uint64_t count_at(const ImgstatHistogram *h, double end)
-{
-    const double k = end - h->lo;
-    return k >= 0 && k < h->bins ? h->counts[(size_t)k] : 0;
-}
-
 /* Adds a channel to the numbers of levels and to their step. */
 static void add_levels(const ImgstatHistogram *h, double *levels, uint32_t *step)
 {
@@ -74,10 +67,8 @@ static void measure_ends(const ImgstatMeasured *from, const SurveyKind *kind, Su
         if (kind->is_float || !imgstat_record_histogram(from->record, c, &h) || !h.per_value ||
             stats.count == 0)
             return;
-        const double low = share(count_at(&h, kind->lo), stats.count);
-        const double high = share(count_at(&h, kind->hi), stats.count);
-        m[MEASURE_LOW] = fmax(m[MEASURE_LOW], low);
-        m[MEASURE_HIGH] = fmax(m[MEASURE_HIGH], high);
+        m[MEASURE_LOW] = fmax(m[MEASURE_LOW], share(stats.low, stats.count));
+        m[MEASURE_HIGH] = fmax(m[MEASURE_HIGH], share(stats.high, stats.count));
         if (kind->kind.bits > 8)
             add_levels(&h, &m[MEASURE_LEVELS], &step);
     }

@@ -180,6 +180,8 @@ typedef enum Field {
     MEDIAN,
     MODE,
     ENTROPY,
+    LOW,
+    HIGH,
     SKEWNESS,
     KURTOSIS,
     PERCENTILES,
@@ -241,6 +243,13 @@ static PyObject *percentiles_of(const Stats *stats, const ImgstatRecord *record,
     return values;
 }
 
+/* How many samples lie at an end of full scale. */
+static PyObject *end_object(const ImgstatStats *s, uint64_t count)
+{
+    return s->count && count != IMGSTAT_COUNT_UNKNOWN ? PyLong_FromUnsignedLongLong(count)
+                                                      : Py_NewRef(Py_None);
+}
+
 static PyObject *answer(void *context, uint16_t channel)
 {
     const Question *const question = context;
@@ -290,6 +299,10 @@ static PyObject *answer(void *context, uint16_t channel)
         return order_statistic(stats, record, within, IMGSTAT_MEDIAN, s.median);
     case ENTROPY:
         return PyFloat_FromDouble(s.entropy);
+    case LOW:
+        return end_object(&s, s.low);
+    case HIGH:
+        return end_object(&s, s.high);
     case SKEWNESS:
         return PyFloat_FromDouble(s.skewness);
     case KURTOSIS:
@@ -365,10 +378,10 @@ PyDoc_STRVAR(stats_doc,
              "masked. Where there are none, floats\nare nan, and extrema and positions None. "
              "Reading what was not measured is an AttributeError that\nnames what to ask for.");
 
-static const Field fields[] = {COUNT,    N_NAN,   N_INF,    NODATA,   MASKED,      MIN,
-                               MAX,      MIN_AT,  MAX_AT,   MIN_PAGE, MAX_PAGE,    MIN_FILE,
-                               MAX_FILE, SUM,     MEAN,     VARIANCE, STDDEV,      MEDIAN,
-                               MODE,     ENTROPY, SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
+static const Field fields[] = {COUNT,  N_NAN,    N_INF,    NODATA,      MASKED,   MIN,      MAX,
+                               MIN_AT, MAX_AT,   MIN_PAGE, MAX_PAGE,    MIN_FILE, MAX_FILE, SUM,
+                               MEAN,   VARIANCE, STDDEV,   MEDIAN,      MODE,     ENTROPY,  LOW,
+                               HIGH,   SKEWNESS, KURTOSIS, PERCENTILES, HISTOGRAM};
 
 #define FIELD(name, field, doc)                                       \
     {                                                                 \
@@ -402,6 +415,10 @@ static PyGetSetDef stats_getset[] = {
           "Smallest of the most frequent values; of types beyond 16 bits with "
           "mode=True."),
     FIELD("entropy", ENTROPY, "Entropy of the histogram in bits."),
+    FIELD("low", LOW,
+          "How many samples lie at the low end of full scale; of integers of up to 16 bits, else "
+          "None."),
+    FIELD("high", HIGH, "The same at the high end."),
     FIELD("skewness", SKEWNESS, "Skewness; with shape=True."),
     FIELD("kurtosis", KURTOSIS, "Excess kurtosis, 0 of a normal distribution; with shape=True."),
     FIELD("percentiles", PERCENTILES,

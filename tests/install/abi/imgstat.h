@@ -433,6 +433,8 @@ typedef struct ImgstatMeasure {
     bool clipped;
 } ImgstatMeasure;
 
+#define IMGSTAT_COUNT_UNKNOWN UINT64_MAX
+
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
 typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
@@ -448,6 +450,10 @@ typedef struct ImgstatStats {
     double median, entropy;    /* entropy in bits */
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
     ImgstatValue mode;         /* undefined where count is 0 */
+    /* How many samples lie at the ends of full scale, 0 to 2^bits - 1, with sign -2^(bits - 1) to
+     * 2^(bits - 1) - 1: clipped ones, say. Of floats, and of integers beyond 16 bits with a sample
+     * at the end, IMGSTAT_COUNT_UNKNOWN. */
+    uint64_t low, high;
 } ImgstatStats;
 
 /* Counts of [lo + k w, lo + (k+1) w), w = (hi - lo) / bins, the last bin closed. */

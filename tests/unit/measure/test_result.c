@@ -228,3 +228,52 @@ Test(traps, extremes)
     cr_assert(stats.sum == 3e-323 && stats.mean == 1e-323 && stats.median == 1e-323 &&
               stats.variance == 0);
 }
+
+/* ---- Ends of full scale ---- */
+
+static void check_ends(const void *x, ImgstatSample sample, uint8_t bits, uint64_t low,
+                       uint64_t high)
+{
+    ImagePro image = measure_wrap((void *)(uintptr_t)x, 5, 1, 1, sample);
+    image.bits = bits;
+    const ImgstatStats stats = measure_stats(&image, NULL);
+    cr_assert(stats.low == low && stats.high == high, "%s of %u bits: %llu, %llu",
+              imgstat_sample_name(sample), bits, (unsigned long long)stats.low,
+              (unsigned long long)stats.high);
+}
+
+Test(ends, of_full_scale)
+{
+    const uint64_t unknown = IMGSTAT_COUNT_UNKNOWN;
+    const uint8_t u8[] = {0, 255, 255, 1, 254};
+    const uint16_t u16[] = {0, 0, 4095, 65535, 4095};
+    const int8_t i8[] = {-128, 127, 0, -128, -1};
+    const int16_t i16[] = {-2048, 2047, 2047, 0, 1};
+    const uint32_t inside[] = {1, 2, 3, 4, UINT32_MAX - 1}, at_an_end[] = {0, 2, 3, 4, 5};
+    const float f32[] = {0, 1, 0, 1, 0.5f};
+    check_ends(u8, IMGSTAT_U8, 8, 1, 2);
+    check_ends(u16, IMGSTAT_U16, 16, 2, 1);
+    check_ends(i8, IMGSTAT_I8, 8, 2, 1);
+    check_ends(i16, IMGSTAT_I16, 12, 1, 2);
+    check_ends(i16, IMGSTAT_I16, 16, 0, 0);
+    check_ends(inside, IMGSTAT_U32, 32, 0, 0);
+    check_ends(at_an_end, IMGSTAT_U32, 32, unknown, 0);
+    check_ends(f32, IMGSTAT_F32, 32, unknown, unknown);
+}
+
+/* What is no valid sample does not count. */
+Test(ends, of_valid_samples)
+{
+    const uint16_t x[] = {0, 4095, 0, 4095, 7};
+    const uint8_t mask[] = {1, 1, 0, 0, 1};
+    ImagePro image = measure_wrap((void *)(uintptr_t)x, 5, 1, 1, IMGSTAT_U16);
+    image.bits = 12;
+    image.mask = mask;
+    image.mask_pitch = 5;
+    ImgstatStats stats = measure_stats(&image, NULL);
+    cr_assert(stats.low == 1 && stats.high == 1);
+    image.has_nodata = true;
+    image.nodata_key = 0;
+    stats = measure_stats(&image, NULL);
+    cr_assert(stats.low == 0 && stats.high == 1 && stats.nodata == 1);
+}
