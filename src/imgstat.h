@@ -451,8 +451,8 @@ typedef struct ImgstatStats {
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
     ImgstatValue mode;         /* undefined where count is 0 */
     /* How many samples lie at the ends of full scale, 0 to 2^bits - 1, with sign -2^(bits - 1) to
-     * 2^(bits - 1) - 1: clipped ones, say. Of floats, and of integers beyond 16 bits with a sample
-     * at the end, IMGSTAT_COUNT_UNKNOWN. */
+     * 2^(bits - 1) - 1: clipped ones, say. IMGSTAT_COUNT_UNKNOWN where count is 0, of floats, and
+     * of integers beyond 16 bits with a sample at the end. */
     uint64_t low, high;
 } ImgstatStats;
 

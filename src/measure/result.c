@@ -253,7 +253,7 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
 static uint64_t count_at_end(const Record *record, uint16_t c, uint64_t end)
 {
     const Tally *const tally = &record->tally[c];
-    if (tally->n == 0 || end < tally->min_key || end > tally->max_key)
+    if (end < tally->min_key || end > tally->max_key)
         return 0;
     if (sample_is_narrow(record->sample))
         return record->bins[c * sample_record_bins(record->sample) + end];
@@ -265,7 +265,7 @@ static void fill_ends(Work *work, uint16_t c)
     const Record *const record = work->out->record;
     ImgstatStats *const stats = &work->out->channel[c].stats;
     uint64_t low, high;
-    if (sample_is_float(record->sample))
+    if (stats->count == 0 || sample_is_float(record->sample))
         return;
     sample_full_scale(record->sample, work->out->kind->bits, &low, &high);
     stats->low = count_at_end(record, c, low);

@@ -38,6 +38,8 @@ json_object *line_raw(const char *text)
 
 json_object *line_count(uint64_t value)
 {
+    if (value == IMGSTAT_COUNT_UNKNOWN)
+        return line_raw("null");
     json_object *const count = json_object_new_uint64(value);
     line_check(count);
     return count;

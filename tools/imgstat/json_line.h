@@ -23,6 +23,7 @@ json_object *line_string(const char *bytes);
 /* Returns JSON text that is written as it stands. */
 json_object *line_raw(const char *text);
 
+/* Returns null for IMGSTAT_COUNT_UNKNOWN. */
 json_object *line_count(uint64_t value);
 
 /* Returns a number, or null if it is not finite. */

@@ -281,10 +281,10 @@ static void put_statistic(const Row *row, Field field)
         put_real(row, s->entropy);
         break;
     case FIELD_LOW:
-        put_count(row, s->low, any && s->low != IMGSTAT_COUNT_UNKNOWN);
+        put_count(row, s->low, s->low != IMGSTAT_COUNT_UNKNOWN);
         break;
     case FIELD_HIGH:
-        put_count(row, s->high, any && s->high != IMGSTAT_COUNT_UNKNOWN);
+        put_count(row, s->high, s->high != IMGSTAT_COUNT_UNKNOWN);
         break;
     case FIELD_SKEWNESS:
         put_real(row, s->skewness);

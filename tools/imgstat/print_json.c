@@ -164,12 +164,6 @@ static void add_positions(json_object *object, const Report *report, const Imgst
     add_page_of(object, "max_", report, stats->max_page, any);
 }
 
-/* How many samples lie at an end of full scale. */
-static json_object *new_end(uint64_t count, bool any)
-{
-    return any && count != IMGSTAT_COUNT_UNKNOWN ? line_count(count) : line_raw("null");
-}
-
 static json_object *new_channel(const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
@@ -199,8 +193,8 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     if (report_has_mode(report))
         line_add(object, "mode", line_value(stats.mode, any));
     line_add(object, "entropy", line_real(stats.entropy));
-    line_add(object, "low", new_end(stats.low, any));
-    line_add(object, "high", new_end(stats.high, any));
+    line_add(object, "low", line_count(stats.low));
+    line_add(object, "high", line_count(stats.high));
     if (o->shape) {
         line_add(object, "skewness", line_real(stats.skewness));
         line_add(object, "kurtosis", line_real(stats.kurtosis));

@@ -244,10 +244,9 @@ static PyObject *percentiles_of(const Stats *stats, const ImgstatRecord *record,
 }
 
 /* How many samples lie at an end of full scale. */
-static PyObject *end_object(const ImgstatStats *s, uint64_t count)
+static PyObject *end_object(uint64_t count)
 {
-    return s->count && count != IMGSTAT_COUNT_UNKNOWN ? PyLong_FromUnsignedLongLong(count)
-                                                      : Py_NewRef(Py_None);
+    return count == IMGSTAT_COUNT_UNKNOWN ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(count);
 }
 
 static PyObject *answer(void *context, uint16_t channel)
@@ -300,9 +299,9 @@ static PyObject *answer(void *context, uint16_t channel)
     case ENTROPY:
         return PyFloat_FromDouble(s.entropy);
     case LOW:
-        return end_object(&s, s.low);
+        return end_object(s.low);
     case HIGH:
-        return end_object(&s, s.high);
+        return end_object(s.high);
     case SKEWNESS:
         return PyFloat_FromDouble(s.skewness);
     case KURTOSIS:
