@@ -4,14 +4,84 @@
 #include "option_value.h"
 #include "text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* regcomp copies what is repeated: memory doubles with each repetition of a repetition, and its
+ * stack grows with each parenthesis. */
+enum { SIZE_MOST = 20000, DEPTH_MOST = 100 };
+
+/* Returns what follows the bracket expression at `at`. */
+static const char *after_bracket(const char *at)
+{
+    at += at[1] == '^' ? 2 : 1;
+    at += *at == ']';
+    while (*at != '\0' && *at != ']') {
+        const char kind = *at == '[' ? at[1] : '\0';
+        const char end[] = {kind, ']', '\0'};
+        const char *const close =
+            kind != '\0' && strchr(".:=", kind) != NULL ? strstr(at + 2, end) : NULL;
+        at = close != NULL ? close + 2 : at + 1;
+    }
+    return at + (*at == ']');
+}
+
+/* Returns by how much the repetition at `at` multiplies, and passes over it. */
+static double repetition(const char **at)
+{
+    if (**at != '{')
+        return *(*at)++ == '+' ? 2 : 1;
+    double most = 1;
+    for ((*at)++; **at != '\0' && **at != '}'; (*at)++)
+        if (**at >= '0' && **at <= '9') {
+            most = fmax(most, strtod(*at, NULL));
+            *at += strspn(*at, "0123456789") - 1;
+        }
+    *at += **at == '}';
+    return most;
+}
+
+/* Returns how many characters an expression has when all its repetitions are written out, to the
+ * parenthesis that closes it, and passes over that. */
+static double written_out(const char **at, unsigned depth)
+{
+    double before = 0, last = 0;
+    if (depth > DEPTH_MOST)
+        return HUGE_VAL;
+    while (**at != '\0' && (**at != ')' || depth == 0)) {
+        if (strchr("*+?{", **at) != NULL) {
+            last *= repetition(at);
+            continue;
+        }
+        before += last;
+        last = 1;
+        if (**at == '(') {
+            (*at)++;
+            last = written_out(at, depth + 1);
+        } else if (**at == '[') {
+            *at = after_bracket(*at);
+        } else {
+            *at += **at == '\\' && (*at)[1] != '\0' ? 2 : 1;
+        }
+        if (last == HUGE_VAL)
+            return last;
+    }
+    *at += **at == ')';
+    return before + last;
+}
+
 bool group_name_read(const char *command, const char *option, const char *text, GroupName *out)
 {
     char cause[200] = "it is empty";
+    const char *at = text;
     group_name_release(out);
+    if (written_out(&at, 0) > SIZE_MOST)
+        return usage_error(command,
+                           "%s group=%s: more than %d characters with all repetitions, or more "
+                           "than %d parentheses in each other",
+                           option, text, SIZE_MOST, DEPTH_MOST);
     const int code = *text != '\0' ? regcomp(&out->regex, text, REG_EXTENDED) : REG_BADPAT;
     if (code == 0) {
         out->text = text;

@@ -1,0 +1,1 @@
+imgstat stats --by 'group=x++++++++++++++++++++++++++++++++++++++++' photo.tif
