@@ -6,7 +6,10 @@ usage: test_outputs.py IMGSTAT [TEST...]
 """
 
 import json
+import os
 import shutil
+import stat
+import subprocess
 
 from harness import TESTDATA, check, main, png, run, tiff
 
@@ -169,6 +172,46 @@ def test_one_sentence_for_one_mistake(program, folder):
     shutil.copy(TESTDATA / "good-float32.tif", folder / "in" / "z.tif")
     done = run(program, "apply", "t.json", "in", "-o", "out", cwd=folder, status=1)
     check(done.stderr.splitlines()[-1] == b"1 written, 50 failed", f"one fits: {done.stderr.splitlines()[-1]!r}")
+
+
+def test_reports_and_plots_go_where_outputs_go(program, folder):
+    # --force put a file in the place of a pipe, a device or a link: as root, of /dev/null.
+    copies(folder, a_png="good-example.png")
+    for name, words in (("r.html", ("report", "a.png", "-o", "r.html")), ("p.svg", ("hist", "a.png", "--plot", "p.svg"))):
+        for force in ((), ("--force",)):
+            os.mkfifo(folder / name)
+            with subprocess.Popen(["cat", name], cwd=folder, stdout=subprocess.PIPE) as reader:
+                done = run(program, *words, *force, cwd=folder)
+                is_pipe = stat.S_ISFIFO((folder / name).stat().st_mode)
+                if done.returncode != 0 or not is_pipe:
+                    reader.kill()
+                data = reader.communicate()[0]
+            check(is_pipe, f"{words} {force}: the pipe stays")
+            check(data.endswith(b">\n"), f"{words} {force}: through the pipe: {data[-20:]!r}")
+            (folder / name).unlink()
+        (folder / "other").mkdir(exist_ok=True)
+        (folder / "other" / name).write_text("old")
+        (folder / name).symlink_to(f"other/{name}")
+        run(program, *words, "--force", cwd=folder)
+        check((folder / name).is_symlink() and (folder / "other" / name).read_bytes() == data, f"{words}: the link stays")
+        (folder / "other" / name).unlink()
+        done = run(program, *words, "--force", cwd=folder, status=1)
+        check(done.stderr == f"{name}: is a symbolic link to nothing\n".encode(), f"{words}: {done.stderr!r}")
+
+
+def test_missing_folders_are_seen_before_the_work(program, folder):
+    # All images were measured, or written, before the sentence came.
+    copies(folder, a_png="good-example.png", bad_png="bad-crc.png")
+    for words in (("report", "a.png", "bad.png", "-o"), ("stats", "--by", "all", "a.png", "bad.png", "--save-record"),
+                  ("normalize", "a.png", "bad.png", "-o", "out", "--report"),
+                  ("normalize", "--together", "a.png", "bad.png", "-o", "out", "--save-transfer"),
+                  ("normalize", "--together", "a.png", "bad.png", "--save-transfer")):
+        done = run(program, *words, "no/file", cwd=folder, status=1)
+        check((done.stdout, done.stderr) == (b"", f"imgstat {words[0]}: no/file: cannot create the file: No such file or "
+              "directory\n".encode()), f"{words}: {done.stdout!r} {done.stderr!r}")
+        check(not list(folder.glob("out/*")), f"{words}: nothing is written")
+    run(program, "normalize", "a.png", "-o", "new/a.png", "--save-transfer", "new/t.json", "--report", "new/r.html", cwd=folder)
+    check((folder / "new" / "t.json").is_file() and (folder / "new" / "r.html").is_file(), "in the folder that -o makes")
 
 
 def test_pages_of_one_file(program, folder):
