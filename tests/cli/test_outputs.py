@@ -199,6 +199,39 @@ def test_reports_and_plots_go_where_outputs_go(program, folder):
         check(done.stderr == f"{name}: is a symbolic link to nothing\n".encode(), f"{words}: {done.stderr!r}")
 
 
+def test_no_result_replaces_an_input(program, folder):
+    # With --force a report, a plot or records took the place of the image that they are about.
+    copies(folder, a_png="good-example.png", p_tif="good-pages.tif", m_png="good-example.png")
+    run(program, "stats", "--by", "all", "--save-record", "r.rec", "a.png", cwd=folder)
+    (folder / "list").write_bytes(b"a.png\0")
+    (folder / "only").write_bytes(b"a.png\n")
+    (folder / "link.html").symlink_to("a.png")
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    new = ("normalize", "a.png", "-o", "new.png")
+    for words, sentence in ((("report", "a.png", "-o", "a.png"), "a.png would replace a.png, which is an input"),
+                            (("report", "m.png", "a.png", "-o", "link.html"), "link.html would replace a.png, which is an input"),
+                            (("report", "p.tif[0]", "-o", "p.tif"), "p.tif would replace p.tif[0], which is an input"),
+                            (("report", "r.rec", "-o", "r.rec"), "r.rec would replace r.rec, which is an input"),
+                            (("report", "a.png", "--mask", "m.png", "-o", "m.png"), "m.png would replace the mask"),
+                            (("stats", "--by", "all", "a.png", "--save-record", "a.png"), "a.png would replace a.png, which is an input"),
+                            (("hist", "--by", "all", "a.png", "--save-record", "./a.png"), "./a.png would replace a.png, which is an input"),
+                            (("compare", "a.png", "m.png", "--plot", "m.png"), "m.png would replace m.png, which is an input"),
+                            ((*new, "--report", "a.png"), "the report would replace a.png, which is an input"),
+                            ((*new, "--mask", "m.png", "--report", "m.png"), "the report would replace m.png, which is an input"),
+                            ((*new, "--report", "new.png"), "a.png and the report would both become new.png"),
+                            ((*new, "--save-transfer", "t", "--report", "t"), "the transfer and the report would both become t"),
+                            (("normalize", "--from", "r.rec", "a.png", "-o", "r.rec"), "r.rec would replace r.rec, which is an input as well"),
+                            ((*new, "--from", "r.rec", "--report", "r.rec"), "the report would replace r.rec, which is an input"),
+                            (("normalize", "--together", "--only", "only", "a.png", "-o", "only"),
+                             "only would replace only, which is an input as well"),
+                            (("normalize", "--files0-from", "list", "-o", "out", "--report", "list"),
+                             "the report would replace list, which is an input")):
+        done = run(program, *words, "--force", cwd=folder, status=2)
+        check(done.stderr.splitlines()[:1] == [f"imgstat {words[0]}: {sentence}".encode()], f"{words}: {done.stderr!r}")
+    check({path: path.read_bytes() for path in folder.iterdir()} == kept, "all are as they were")
+    run(program, "merge", "--force", "r.rec", "-o", "r.rec", cwd=folder)  # it is read first
+
+
 def test_missing_folders_are_seen_before_the_work(program, folder):
     # All images were measured, or written, before the sentence came.
     copies(folder, a_png="good-example.png", bad_png="bad-crc.png")
