@@ -1,0 +1,1 @@
+imgstat stats --codecs png,jpg good-example.png good-rgb.png
