@@ -194,6 +194,10 @@ def test_reports_and_plots_go_where_outputs_go(program, folder):
         (folder / name).symlink_to(f"other/{name}")
         run(program, *words, "--force", cwd=folder)
         check((folder / name).is_symlink() and (folder / "other" / name).read_bytes() == data, f"{words}: the link stays")
+        longest = "n" * (255 - len(name)) + name  # its temporary name was too long
+        for _ in range(2):
+            run(program, *words[:-1], longest, "--force", cwd=folder)
+        check((folder / longest).read_bytes() == data, f"{words}: a long name")
         (folder / "other" / name).unlink()
         done = run(program, *words, "--force", cwd=folder, status=1)
         check(done.stderr == f"{name}: is a symbolic link to nothing\n".encode(), f"{words}: {done.stderr!r}")

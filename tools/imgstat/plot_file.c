@@ -47,12 +47,16 @@ static int open_nameless(const char *path)
     return fd;
 }
 
-/* mkstemp makes it private; a result is as readable as any new file. */
+/* A hidden file, whose name is not too long where that of the result is not. mkstemp makes it
+ * private; a result is as readable as any new file. */
 static int open_named(PlotFile *file)
 {
-    const size_t bytes = strlen(file->path) + sizeof ".XXXXXX";
+    const char *const slash = strrchr(file->path, '/');
+    const char *const name = slash != NULL ? slash + 1 : file->path;
+    const size_t bytes = strlen(file->path) + sizeof "..XXXXXX";
     file->temporary = text_alloc(bytes);
-    snprintf(file->temporary, bytes, "%s.XXXXXX", file->path);
+    snprintf(file->temporary, bytes, "%.*s.%.200s.XXXXXX", (int)(name - file->path), file->path,
+             name);
     const int fd = mkstemp(file->temporary);
     if (fd < 0)
         return -1;
