@@ -191,9 +191,11 @@ def test_reports_and_plots_go_where_outputs_go(program, folder):
             (folder / name).unlink()
         (folder / "other").mkdir(exist_ok=True)
         (folder / "other" / name).write_text("old")
+        (folder / "other" / name).chmod(0o600)  # such a result became readable for all
         (folder / name).symlink_to(f"other/{name}")
         run(program, *words, "--force", cwd=folder)
         check((folder / name).is_symlink() and (folder / "other" / name).read_bytes() == data, f"{words}: the link stays")
+        check(stat.S_IMODE((folder / "other" / name).stat().st_mode) == 0o600, f"{words}: the permissions stay")
         longest = "n" * (255 - len(name)) + name  # its temporary name was too long
         for _ in range(2):
             run(program, *words[:-1], longest, "--force", cwd=folder)

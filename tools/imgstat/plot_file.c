@@ -48,9 +48,10 @@ static int open_nameless(const char *path)
 }
 
 /* A hidden file, whose name is not too long where that of the result is not. mkstemp makes it
- * private; a result is as readable as any new file. */
+ * private; a result is as readable as any new file, or as the one that it replaces. */
 static int open_named(PlotFile *file)
 {
+    struct stat old;
     const char *const slash = strrchr(file->path, '/');
     const char *const name = slash != NULL ? slash + 1 : file->path;
     const size_t bytes = strlen(file->path) + sizeof "..XXXXXX";
@@ -63,7 +64,10 @@ static int open_named(PlotFile *file)
     status_set_temporary(file->temporary);
     const mode_t mask = umask(0);
     umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
+    const bool replaces = stat(file->path, &old) == 0;
+    if (replaces)
+        (void)!fchown(fd, old.st_uid, old.st_gid); /* where the system allows */
+    (void)fchmod(fd, replaces ? old.st_mode & 0777 : 0666 & ~mask);
     return fd;
 }
 
