@@ -442,6 +442,8 @@ static bool check_codecs(const Options *o)
     const ImgstatOpen open = {.codecs = o->codecs};
     ImgstatFile *file = NULL;
     ImgstatError error;
+    if (o->codecs != NULL && *o->codecs == '\0')
+        return usage_error(o->command, "--codecs names codecs: an empty list would allow all");
     const ImgstatResult result = imgstat_file_open_input("", &nothing, &open, &file, &error);
     imgstat_file_close(file);
     return result != IMGSTAT_ERR_ARG || usage_error(o->command, "%s", error.message);

@@ -1,1 +1,1 @@
-imgstat stats --codecs png,jpg good-example.png good-rgb.png
+for codecs in png,jpg ''; do imgstat stats --codecs "$codecs" good-example.png good-rgb.png; done
