@@ -115,7 +115,7 @@ bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
         complain(err, path, cause);
         return false;
     }
-    out->path = exists ? realpath(path, NULL) : text_copy(path);
+    out->path = regular ? realpath(path, NULL) : text_copy(path);
     if (out->path == NULL)
         text_no_memory();
     int fd = out->special ? open(path, O_WRONLY | O_CLOEXEC) : force ? -1 : open_nameless(path);
