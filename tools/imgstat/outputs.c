@@ -110,7 +110,7 @@ static char *resolve(const char *path)
     if (all != NULL)
         return all;
     const char *const slash = strrchr(path, '/'), *const name = slash != NULL ? slash + 1 : path;
-    if (slash == path || *name == '\0')
+    if (slash == path || *name == '\0' || strcmp(path, ".") == 0) /* a working folder may be gone */
         return copy(path, strlen(path));
     char *const folder = slash != NULL ? copy(path, (size_t)(slash - path)) : copy(".", 1);
     char *const above = resolve(folder);
