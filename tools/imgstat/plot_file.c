@@ -116,8 +116,10 @@ bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
         return false;
     }
     out->path = regular ? realpath(path, NULL) : text_copy(path);
-    if (out->path == NULL)
-        text_no_memory();
+    if (out->path == NULL) {
+        complain(err, path, strerror(errno));
+        return false;
+    }
     int fd = out->special ? open(path, O_WRONLY | O_CLOEXEC) : force ? -1 : open_nameless(path);
     if (fd < 0 && !out->special)
         fd = open_named(out);
