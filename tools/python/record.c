@@ -123,7 +123,7 @@ PyDoc_STRVAR(
     "need the pixels\n(imgstat.stats). Pickles, copies and compares. Threads may share a Record.");
 PyDoc_STRVAR(
     of_doc,
-    "of($type, x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
+    "of($type, x, /, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
     "   device=None, threads=0, **open)\n--\n\n"
     "Measures an array, all images of a batch, or all images of a file (a path, bytes, or "
     "an\nobject with read and seek; open: what imgstat.open takes) into one record.\n\n"
