@@ -16,8 +16,8 @@ PyDoc_STRVAR(
     "options of File.stats.\n"
     "percentiles: numbers from 0 to 100; method 'linear' (numpy's) or 'nearest'. Exact for "
     "every type.\n"
-    "bins, range: of the histogram. By default one bin a value up to 16 bits; none for "
-    "wider types.\n"
+    "bins, range: of the histogram. By default one bin a value of integers up to 16 bits, 256 of "
+    "float16, none for wider types.\n"
     "median, mode: True to have them of types beyond 16 bits. shape: skewness and "
     "kurtosis.\n"
     "mask: bool or uint8 array of H x W; pixels where it is 0 do not count.\n"
@@ -112,7 +112,8 @@ PyDoc_STRVAR(
     "          device=None, threads=0, stream=None)\n--\n\n"
     "Counts the samples of an array and returns imgstat.Histogram, of several channels a "
     "tuple of these,\nand of a batch a list.\n\n"
-    "bins: by default one a value up to 16 bits, else 256. range: (lo, hi); by default all "
+    "bins: by default one a value of integers up to 16 bits, else 256. range: (lo, hi); by default "
+    "all "
     "values of the type,\nor of wider types from the smallest to the largest. Other "
     "arguments are those of stats.");
 
