@@ -441,6 +441,11 @@ def test_many_files(testdata, capfd):
         list(imgstat.measure_files([3]))
 
 
+def test_one_file_is_not_many(testdata):
+    with pytest.raises(TypeError, match="not one file"):
+        next(imgstat.measure_files(str(testdata / "photo.tif")))
+
+
 def test_many_files_end(testdata):
     """The iterable is read a little ahead, and not after the generator is closed."""
     taken = []

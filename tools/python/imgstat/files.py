@@ -321,6 +321,8 @@ def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) 
     options: those of open and of Page.stats. A file that fails is yielded with its error; its good images come first.
     Closing the generator, or Ctrl-C, ends it. Statistics of all images as one: imgstat.Dataset.
     """
+    if isinstance(files, str | bytes):
+        raise TypeError("an iterable of files is wanted, not one file")
     opened = {word: options.pop(word) for word in _OPEN_OPTIONS if word in options}
     options = {"threads": 1, **options}
     n = threads or len(os.sched_getaffinity(0))
