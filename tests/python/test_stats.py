@@ -227,6 +227,9 @@ def test_wrong_arguments(words, error, sentence):
 def test_arguments_have_one_value_by_any_way():
     x = np.float32([[1, 2], [3, 5]])
     assert imgstat.percentile(x, q=50) == imgstat.percentile(x, 50) == 2.5
+    eight = np.uint8([[1, 2], [3, 5]])
+    assert (imgstat.Chain(method="equalize", example=eight)(eight) == imgstat.equalize(eight)).all()
+    assert (imgstat.match(eight, reference=eight + 1) == eight + 1).all()
     for words in ({}, {"bins": None}):  # its default, of a type that stats has no histogram of
         assert len(imgstat.histogram(x, **words).counts) == 256
     assert list(imgstat.histogram(x, bins=2, range=(0, 4)).counts) == list(imgstat.histogram(x, 2, (0, 4)).counts)
