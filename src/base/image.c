@@ -37,8 +37,9 @@ ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatErr
     return IMGSTAT_OK;
 }
 
-ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err)
+ImgstatResult image_check(const ImagePro *image, ImgstatError *err)
 {
+    IMGSTAT_TRY(image_check_kind(image->channels, image->sample, image->bits, err));
     if (image->mask && image->mask_pitch < image->width && image->height > 1)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "a mask pitch of %zu bytes is less than the %u pixels of a row",
@@ -57,7 +58,7 @@ ImgstatResult image_check_series(const ImagePro *first, size_t n, int64_t step, 
                                  ImgstatError *err)
 {
     const uint64_t distance = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
-    IMGSTAT_TRY(image_check_mask(first, err));
+    IMGSTAT_TRY(image_check(first, err));
     if (n <= 1)
         return IMGSTAT_OK;
     if (first->mask)

@@ -32,8 +32,9 @@ ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t 
 /* Fails with IMGSTAT_ERR_ARG unless alpha is a channel of the image, or -1. */
 ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err);
 
-/* Fails with IMGSTAT_ERR_ARG if the image has a mask whose rows overlap. */
-ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err);
+/* Fails with IMGSTAT_ERR_ARG if the image is what a failed call leaves, without channels, or has a
+ * mask whose rows overlap. */
+ImgstatResult image_check(const ImagePro *image, ImgstatError *err);
 
 /* Checks the first image of a series of n, `step` bytes apart. apart: no two of them may overlap.
  */

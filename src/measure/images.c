@@ -149,7 +149,7 @@ static ImgstatResult check(const ImagePro *images, size_t n, const ImgstatMeasur
                            ImgstatError *err)
 {
     for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(image_check_mask(&images[i], err));
+        IMGSTAT_TRY(image_check(&images[i], err));
         IMGSTAT_TRY(
             record_check_bytes(images[i].sample, images[i].channels, result_parts(how), err));
     }

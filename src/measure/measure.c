@@ -57,7 +57,7 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(device && image && out, __func__, err));
-    IMGSTAT_TRY(image_check_mask(image, err));
+    IMGSTAT_TRY(image_check(image, err));
     how = how ? how : &result_least;
     IMGSTAT_TRY(result_check(how, err));
     PageReader reader;

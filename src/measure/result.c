@@ -382,8 +382,8 @@ ImgstatResult imgstat_record_compute(ImgstatRecord *record, const ImgstatMeasure
                                                    : NULL;
         if (needs)
             return error_set(err, IMGSTAT_ERR_ARG,
-                             "the %s of %s samples needs the pixels: their record does not have it",
-                             needs, sample);
+                             "a record of %s samples has no %s: that takes the pixels", sample,
+                             needs);
         if ((how->n_percentiles || how->median) && !record->record->bins)
             return error_set(err, IMGSTAT_ERR_ARG,
                              "this record of %s samples has no counts, as percentiles need them",

@@ -128,6 +128,8 @@ ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, ui
     IMGSTAT_TRY(source_read(source, first + entries * entry_bytes, bytes, offset_bytes, &n, err));
     if (n == offset_bytes)
         out->next = load_number(bytes, offset_bytes, kind->big_endian);
+    else if (n > 0)
+        out->next = source->bytes; /* it is cut off: that directory is not in the file */
     return IMGSTAT_OK;
 }
 

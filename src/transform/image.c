@@ -46,9 +46,9 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
         *out = NULL;
     IMGSTAT_TRY(error_if_null(device && method && image && out, __func__, err));
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
-    IMGSTAT_TRY(image_check_mask(image, err));
+    IMGSTAT_TRY(image_check(image, err));
     if (reference)
-        IMGSTAT_TRY(image_check_mask(reference, err));
+        IMGSTAT_TRY(image_check(reference, err));
     if (method->transform == IMGSTAT_CLAHE)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "adaptive equalization depends on the place: it has no transfer");
@@ -110,7 +110,7 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
                                      ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(device && transfer && from && to, __func__, err));
-    IMGSTAT_TRY(image_check_mask(from, err));
+    IMGSTAT_TRY(image_check(from, err));
     const TransferChannel channel = {.known = false};
     const ImgstatKind kind = {
         .sample = from->sample, .bits = from->bits, .channels = from->channels, .alpha = -1};
@@ -182,7 +182,7 @@ static ImgstatResult transform(Device *device, const ImgstatMethod *method, cons
                                ImgstatError *err)
 {
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
-    IMGSTAT_TRY(image_check_mask(image, err));
+    IMGSTAT_TRY(image_check(image, err));
     if (method->transform == IMGSTAT_CLAHE)
         return transform_adaptively(device, method, image, alpha, given, to, err);
     Transfer *transfer = NULL;

@@ -97,6 +97,17 @@ def test_as_files(program, folder):
     check(lines(run(program, "--json", "image.tar", cwd=folder))[0]["format"] == "png", "an image of that name stays one")
 
 
+def test_names_with_dots(program, folder):
+    # "a/./b.png" was taken for hidden.
+    if not is_built_in(program, folder):
+        return
+    data = real()[0][1]
+    names = ["./a.png", "a/./b.png", "./a/././c.png", "a.b/.d/e.png", ".f.png", "a/./.g.png", "a/..h.png"]
+    write(folder / "a.tar", [(name, data) for name in names], FORMATS["ustar"])
+    done = run(program, "--json", "a.tar", cwd=folder)
+    check([line["file"] for line in lines(done)] == ["a.tar/a.png", "a.tar/a/./b.png", "a.tar/a/././c.png"], f"{done.stdout!r}")
+
+
 def test_outputs(program, folder):
     if not is_built_in(program, folder):
         return

@@ -70,6 +70,17 @@ def test_info_of_related_pages(program, folder):
 # ---- Patterns --------------------------------------------------------------------------------------
 
 
+def test_cut_in_the_offset_of_the_next_page(program, folder):
+    # Pages behind such a cut were missing without a word.
+    data = struct.pack("<2sHI", b"II", 42, 72) + bytes(range(64)) + directory(72, 8, 8, 0, behind=5000)[0]
+    for left in range(1, 5):
+        (folder / "cut.tif").write_bytes(data[:len(data) - 4 + left])
+        done = run(program, "--json", "cut.tif", cwd=folder)
+        check(done.stderr == b"cut.tif: warning: directory 1 does not lie inside the file; pages end before it\n",
+              f"{left} bytes of the offset: {done.stderr!r}")
+        check([line["page"] for line in map(json.loads, done.stdout.splitlines())] == [0], f"{left}: {done.stdout!r}")
+
+
 def test_patterns(program, folder):
     make_tree(folder)
     usual = ["tree/a.tif", "tree/b.png", "tree/sub/c.tif", "tree/sub/thumbs/t.png", "tree/x.ome.btf"]

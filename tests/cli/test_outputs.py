@@ -6,7 +6,10 @@ usage: test_outputs.py IMGSTAT [TEST...]
 """
 
 import json
+import os
 import shutil
+import stat
+import subprocess
 
 from harness import TESTDATA, check, main, png, run, tiff
 
@@ -169,6 +172,85 @@ def test_one_sentence_for_one_mistake(program, folder):
     shutil.copy(TESTDATA / "good-float32.tif", folder / "in" / "z.tif")
     done = run(program, "apply", "t.json", "in", "-o", "out", cwd=folder, status=1)
     check(done.stderr.splitlines()[-1] == b"1 written, 50 failed", f"one fits: {done.stderr.splitlines()[-1]!r}")
+
+
+def test_reports_and_plots_go_where_outputs_go(program, folder):
+    # --force put a file in the place of a pipe, a device or a link: as root, of /dev/null.
+    copies(folder, a_png="good-example.png")
+    for name, words in (("r.html", ("report", "a.png", "-o", "r.html")), ("p.svg", ("hist", "a.png", "--plot", "p.svg"))):
+        for force in ((), ("--force",)):
+            os.mkfifo(folder / name)
+            with subprocess.Popen(["cat", name], cwd=folder, stdout=subprocess.PIPE) as reader:
+                done = run(program, *words, *force, cwd=folder)
+                is_pipe = stat.S_ISFIFO((folder / name).stat().st_mode)
+                if done.returncode != 0 or not is_pipe:
+                    reader.kill()
+                data = reader.communicate()[0]
+            check(is_pipe, f"{words} {force}: the pipe stays")
+            check(data.endswith(b">\n"), f"{words} {force}: through the pipe: {data[-20:]!r}")
+            (folder / name).unlink()
+        (folder / "other").mkdir(exist_ok=True)
+        (folder / "other" / name).write_text("old")
+        (folder / "other" / name).chmod(0o600)  # such a result became readable for all
+        (folder / name).symlink_to(f"other/{name}")
+        run(program, *words, "--force", cwd=folder)
+        check((folder / name).is_symlink() and (folder / "other" / name).read_bytes() == data, f"{words}: the link stays")
+        check(stat.S_IMODE((folder / "other" / name).stat().st_mode) == 0o600, f"{words}: the permissions stay")
+        longest = "n" * (255 - len(name)) + name  # its temporary name was too long
+        for _ in range(2):
+            run(program, *words[:-1], longest, "--force", cwd=folder)
+        check((folder / longest).read_bytes() == data, f"{words}: a long name")
+        (folder / "other" / name).unlink()
+        done = run(program, *words, "--force", cwd=folder, status=1)
+        check(done.stderr == f"{name}: is a symbolic link to nothing\n".encode(), f"{words}: {done.stderr!r}")
+
+
+def test_no_result_replaces_an_input(program, folder):
+    # With --force a report, a plot or records took the place of the image that they are about.
+    copies(folder, a_png="good-example.png", p_tif="good-pages.tif", m_png="good-example.png")
+    run(program, "stats", "--by", "all", "--save-record", "r.rec", "a.png", cwd=folder)
+    (folder / "list").write_bytes(b"a.png\0")
+    (folder / "only").write_bytes(b"a.png\n")
+    (folder / "link.html").symlink_to("a.png")
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    new = ("normalize", "a.png", "-o", "new.png")
+    for words, sentence in ((("report", "a.png", "-o", "a.png"), "a.png would replace a.png, which is an input"),
+                            (("report", "m.png", "a.png", "-o", "link.html"), "link.html would replace a.png, which is an input"),
+                            (("report", "p.tif[0]", "-o", "p.tif"), "p.tif would replace p.tif[0], which is an input"),
+                            (("report", "r.rec", "-o", "r.rec"), "r.rec would replace r.rec, which is an input"),
+                            (("report", "a.png", "--mask", "m.png", "-o", "m.png"), "m.png would replace the mask"),
+                            (("stats", "--by", "all", "a.png", "--save-record", "a.png"), "a.png would replace a.png, which is an input"),
+                            (("hist", "--by", "all", "a.png", "--save-record", "./a.png"), "./a.png would replace a.png, which is an input"),
+                            (("compare", "a.png", "m.png", "--plot", "m.png"), "m.png would replace m.png, which is an input"),
+                            ((*new, "--report", "a.png"), "the report would replace a.png, which is an input"),
+                            ((*new, "--mask", "m.png", "--report", "m.png"), "the report would replace m.png, which is an input"),
+                            ((*new, "--report", "new.png"), "a.png and the report would both become new.png"),
+                            ((*new, "--save-transfer", "t", "--report", "t"), "the transfer and the report would both become t"),
+                            (("normalize", "--from", "r.rec", "a.png", "-o", "r.rec"), "r.rec would replace r.rec, which is an input as well"),
+                            ((*new, "--from", "r.rec", "--report", "r.rec"), "the report would replace r.rec, which is an input"),
+                            (("normalize", "--together", "--only", "only", "a.png", "-o", "only"),
+                             "only would replace only, which is an input as well"),
+                            (("normalize", "--files0-from", "list", "-o", "out", "--report", "list"),
+                             "the report would replace list, which is an input")):
+        done = run(program, *words, "--force", cwd=folder, status=2)
+        check(done.stderr.splitlines()[:1] == [f"imgstat {words[0]}: {sentence}".encode()], f"{words}: {done.stderr!r}")
+    check({path: path.read_bytes() for path in folder.iterdir()} == kept, "all are as they were")
+    run(program, "merge", "--force", "r.rec", "-o", "r.rec", cwd=folder)  # it is read first
+
+
+def test_missing_folders_are_seen_before_the_work(program, folder):
+    # All images were measured, or written, before the sentence came.
+    copies(folder, a_png="good-example.png", bad_png="bad-crc.png")
+    for words in (("report", "a.png", "bad.png", "-o"), ("stats", "--by", "all", "a.png", "bad.png", "--save-record"),
+                  ("normalize", "a.png", "bad.png", "-o", "out", "--report"),
+                  ("normalize", "--together", "a.png", "bad.png", "-o", "out", "--save-transfer"),
+                  ("normalize", "--together", "a.png", "bad.png", "--save-transfer")):
+        done = run(program, *words, "no/file", cwd=folder, status=1)
+        check((done.stdout, done.stderr) == (b"", f"imgstat {words[0]}: no/file: cannot create the file: No such file or "
+              "directory\n".encode()), f"{words}: {done.stdout!r} {done.stderr!r}")
+        check(not list(folder.glob("out/*")), f"{words}: nothing is written")
+    run(program, "normalize", "a.png", "-o", "new/a.png", "--save-transfer", "new/t.json", "--report", "new/r.html", cwd=folder)
+    check((folder / "new" / "t.json").is_file() and (folder / "new" / "r.html").is_file(), "in the folder that -o makes")
 
 
 def test_pages_of_one_file(program, folder):

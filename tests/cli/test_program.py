@@ -124,7 +124,8 @@ def test_completion(program):
             for option in help_of(program, command, "--help-all")[0]:
                 name = option if shell != "fish" else f"-l {option[2:]}"
                 check(re.search(re.escape(name) + r"(?![a-z-])", text), f"{shell} completes {option}")
-    check(run(program, "--completion", "csh").returncode == 2, "another shell is wrong usage")
+    done = run(program, "--completion", "csh")
+    check((done.returncode, done.stderr) == (2, b"imgstat: --completion is for bash, zsh or fish, not 'csh'\n"), f"{done.stderr!r}")
 
 
 def test_version(program):

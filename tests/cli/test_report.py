@@ -226,7 +226,7 @@ def test_fail_on(program, folder):
         run(program, "report", "--fail-on", text, folder, status=status)
     found = lines(program, "--fail-on", "clipped-high>99", folder)
     check(not any("clipped-high" in line["flags"] for line in found), "a threshold is that of JSON")
-    for text in ("clip", "clipped<1", "dark>1", "clipped>", "clipped>x", "clipped>1,,", ">1"):
+    for text in ("clip", "clipped<1", "dark>1", "clipped>", "clipped>x", "clipped>1,,", ">1", "", "clipped,"):
         done = run(program, "report", "--fail-on", text, folder, status=2)
         check(b"--fail-on" in done.stderr, done.stderr)
 

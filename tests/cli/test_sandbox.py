@@ -83,6 +83,27 @@ def test_writing(program, folder):
     run(program, "stats", *cpu, "--files0-from", "names")
 
 
+def test_pipes(program, folder):
+    """Pipes beside the inputs, as <(command) and >(command) of shells make them: TMPDIR was refused for some, and realpath of a
+    pipe failed."""
+    os.chdir(folder)
+    run(program, "stats", "--by", "all", "--quiet", "--save-record", "a.rec", IMAGE)
+    run(program, "normalize", "--save-transfer", "t.json", IMAGE, "-o", "out.png")
+    image = f"<(cat {IMAGE})"
+    for words, copy in ((("stats", "--mask", image, IMAGE), None), (("normalize", "--match", image, IMAGE, "-o", "m.png"), None),
+                        (("normalize", "--from", "<(cat a.rec)", IMAGE, "-o", "f.png"), "f.png"),
+                        (("apply", "<(cat t.json)", image, "-o", "a.png"), "a.png"),
+                        (("normalize", image, "-o", ">(cat > b.png)", "--save-transfer", ">(cat > t)"), None),
+                        (("report", image, "-o", ">(cat > r.html)"), None)):
+        line = " ".join(map(str, (program, words[0], *(() if words[0] == "report" else ("--device", "cpu")), *words[1:])))
+        done = subprocess.run(["bash", "-c", line], capture_output=True, check=False)
+        check((done.returncode, done.stderr) == (0, b""), f"{words}: {done.returncode} {done.stderr!r}")
+        check(copy is None or Path(copy).read_bytes() == Path("out.png").read_bytes(), f"{words}: another output")
+    line = f"{program} normalize --device cpu --together {image} {IMAGE} -o o"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, check=False)
+    check(done.returncode == 2 and b": cannot be read twice, as together needs" in done.stderr, f"a pipe and together: {done.stderr!r}")
+
+
 def test_what_is_refused(program, folder):
     """gdb stands for code that took the process over: it opens a file, a socket, a program."""
     if not is_possible(program) or not has("gdb"):

@@ -283,6 +283,11 @@ def test_dlpack_by_type():
     assert same(imgstat.stats(y), y.x[..., None]) and set(ByType.calls) == {"__dlpack__"}
 
 
+def test_without_numpy_results_are_iterated_over():
+    h = imgstat.histogram(memoryview(b"\0\0\7"))
+    assert sum(h.counts) == 3 and max(h.edges) == 256 and list(h.cdf)[:8] == [2] * 7 + [3] and 257 not in h.counts
+
+
 def test_results_are_arrays_for_everybody():
     x = picture("u1", (20, 20))
     counts = imgstat.stats(x).histogram.counts

@@ -99,6 +99,9 @@ def test_shards(folder):
     assert part + shards[1] == imgstat.Dataset.of(all_files) and (part + shards[1]).shards == 0
     with pytest.raises(ValueError):
         shards[0].set_shard(0, 3, b"short")
+    for shard, of in ((2**32, 3), (0, 2**32 + 3), (-1, 3)):
+        with pytest.raises(ValueError, match="should be from 0 to"):
+            imgstat.Dataset().set_shard(shard, of, bytes(16))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "u4", "f8"])

@@ -306,6 +306,22 @@ def test_wrong_words():
     for call in (lambda: exposure.equalize_hist(image, like="opencv"),
                  lambda: exposure.histogram(image, source_range="all"),
                  lambda: exposure.histogram(image, channel_axis=2),
-                 lambda: exposure.is_low_contrast(image, method="log")):
+                 lambda: exposure.is_low_contrast(image, method="log"),
+                 lambda: exposure.rescale_intensity(image, in_range="uint7"),
+                 lambda: exposure.equalize_adapthist(image, kernel_size=0)):
         with pytest.raises(ValueError):
             call()
+
+
+@pytest.mark.parametrize("like", [None, "skimage"])
+@pytest.mark.parametrize("dtype", ["uint16", "int16", "float32", "float64"])
+def test_either_order_of_bytes_is_the_same(dtype, like):
+    image = picture(dtype, (16, 24))
+    calls = [exposure.histogram, exposure.cumulative_distribution, exposure.is_low_contrast,
+             lambda x: exposure.equalize_hist(x, like=like), lambda x: exposure.rescale_intensity(x, like=like),
+             lambda x: exposure.adjust_gamma(x, 2, like=like), lambda x: exposure.match_histograms(x, x // 2, like=like)]
+    if dtype == "uint16":
+        calls.append(lambda x: exposure.equalize_adapthist(x, kernel_size=np.array([8, 8]), like=like))
+    for call in calls:
+        for native, other in zip(*(np.atleast_1d(call(x)) for x in (image, image.astype(image.dtype.newbyteorder(">"))))):
+            np.testing.assert_array_equal(native, other)

@@ -186,7 +186,7 @@ def test_bands_and_rows(testdata):
     for name in ("photo.tif", "good-rgb.png", "good-interlaced.png", "good-tiled.tif", "good-planar.tif"):
         with imgstat.open(testdata / name) as f:
             whole = f.read()
-            for rows in (1, 7, 1000):
+            for rows in (1, 7, 1000, 2**32):
                 bands = []
                 for band in f[0].bands(rows):
                     bands.append(band)
@@ -195,8 +195,8 @@ def test_bands_and_rows(testdata):
             assert np.array_equal(f[0].read((5, 3)), whole[5:8])
             assert np.array_equal(f[0].read((1, 2)), whole[1:3])
             assert f[0].read((len(whole), 5)).shape[0] == 0 and f[0].read((len(whole) + 9, 5)).shape[0] == 0
-            for wrong in ((-1, 2), (0, -1)):
-                with pytest.raises(ValueError):
+            for wrong in ((-1, 2), (0, -1), (2**32, 1), (0, 2**32 + 1), (2**70, 1)):
+                with pytest.raises(ValueError, match="rows|first row"):
                     f[0].read(wrong)
             with pytest.raises(ValueError):
                 next(f[0].bands(0))
@@ -207,6 +207,11 @@ def test_options(testdata, capfd):
     x = imgstat.open(path).read()
     with pytest.raises(TypeError):
         imgstat.open(path).stats(region=[10, 20, 30, 40])
+    for region in ((2**32, 0, 3, 3), (0, 0, 2**32 + 3, 3), (-1, 0, 1, 1), (0, 0, 1, 2**70)):
+        with pytest.raises(ValueError, match="region="):
+            imgstat.open(path).stats(region=region)
+    with pytest.raises(ValueError, match="page=-1"):
+        imgstat.open(path).stats([-1])
     s = imgstat.open(path).stats(region=(10, 20, 30, 40), percentiles=[50])
     part = x[20:60, 10:40]
     assert s.count == (1200,) * 3 and s.sum == tuple(int(part[..., c].sum()) for c in range(3))
@@ -221,11 +226,13 @@ def test_options(testdata, capfd):
         imgstat.open(path, limits={"max_width": 100}).read()
     assert raised.value.code == "limit"
     for wrong, kind in (({"limits": {"width": 3}}, ValueError), ({"foo": 1}, TypeError), ({"nodata": "x"}, TypeError),
-                        ({"limits": {"max_width": -1}}, OverflowError)):
+                        ({"limits": {"max_width": -1}}, ValueError), ({"limits": 5}, TypeError)):
         with pytest.raises(kind):
             imgstat.open(path, **wrong)
     with pytest.raises(TypeError):
         imgstat.open(path).stats(foo=1)
+    with pytest.raises(TypeError, match=r"File.stats\(\) has no argument 'mask'"):
+        imgstat.stats(path, mask=b"")
     with pytest.raises(imgstat.Error):
         imgstat.open(path).stats(device="cuda:99")
 
@@ -371,7 +378,9 @@ def test_saving(tmp_path, testdata):
         with imgstat.open(tmp_path / "like.tif") as g:
             assert g[0].layout == f[0].layout and np.array_equal(g.read(), 255 - f.read())
     imgstat.save(x, tmp_path / "bits.tif", bits=12)
-    assert imgstat.open(tmp_path / "bits.tif")[0].bits in (12, 16)
+    assert imgstat.open(tmp_path / "bits.tif")[0].bits == 16
+    with pytest.raises(TypeError, match="like"):
+        imgstat.save(x, tmp_path / "no.tif", like=f)
     for value, dtype in ((7, "u2"), (-3, "i2"), (0.5, "f4")):
         imgstat.save(x.astype(dtype), tmp_path / "nodata.tif", nodata=value, replace=True)
         with imgstat.open(tmp_path / "nodata.tif") as f:
@@ -430,6 +439,11 @@ def test_many_files(testdata, capfd):
         list(imgstat.measure_files(paths, foo=1))
     with pytest.raises(TypeError):
         list(imgstat.measure_files([3]))
+
+
+def test_one_file_is_not_many(testdata):
+    with pytest.raises(TypeError, match="not one file"):
+        next(imgstat.measure_files(str(testdata / "photo.tif")))
 
 
 def test_many_files_end(testdata):

@@ -47,6 +47,15 @@ def test_merged_parts_are_the_whole(dtype):
             assert int(np.asarray(merged.histogram[c].counts).sum()) == v.size
 
 
+def test_what_a_record_of_wide_samples_lacks():
+    record = imgstat.Record.of(image("f4", (4, 5)))
+    for name in ("median", "histogram"):
+        with pytest.raises(AttributeError, match=f"a record has no {name} of samples beyond 16 bits"):
+            getattr(record, name)
+    with pytest.raises(ValueError, match="has no skewness and kurtosis: that takes the pixels"):
+        record.stats(shape=True)
+
+
 def test_laws_of_merging():
     hypothesis = pytest.importorskip("hypothesis")
     from hypothesis import strategies as st

@@ -213,6 +213,8 @@ def test_masks_that_do_not_fit(mask, error):
     ({"method": "cubic"}, ValueError, "cubic"), ({"bins": -1}, ValueError, "bins"), ({"range": (2, 1)}, ValueError, "2"),
     ({"range": 5}, TypeError, "range"), ({"device": "tpu"}, ValueError, "tpu"), ({"device": 3}, TypeError, "device"),
     ({"threads": -1}, ValueError, "threads"), ({"bits": 9}, ValueError, "bits=9"), ({"foo": 1}, TypeError, "'foo'"),
+    ({"bins": 2**70}, ValueError, "bins=1180591620717411303424"), ({"range": (1,)}, TypeError, r"\(lo, hi\)"),
+    ({"threads": 2**70}, ValueError, "threads"), ({"bits": -2**70}, ValueError, "bits"),
     ({"stream": "x"}, None, "")])
 def test_wrong_arguments(words, error, sentence):
     if error is None:
@@ -220,6 +222,25 @@ def test_wrong_arguments(words, error, sentence):
         return
     with pytest.raises(error, match=sentence):
         imgstat.stats(np.zeros((3, 3), "u1"), **words)
+
+
+def test_arguments_have_one_value_by_any_way():
+    x = np.float32([[1, 2], [3, 5]])
+    assert imgstat.percentile(x, q=50) == imgstat.percentile(x, 50) == 2.5
+    eight = np.uint8([[1, 2], [3, 5]])
+    assert (imgstat.Chain(method="equalize", example=eight)(eight) == imgstat.equalize(eight)).all()
+    assert (imgstat.match(eight, reference=eight + 1) == eight + 1).all()
+    for words in ({}, {"bins": None}):  # its default, of a type that stats has no histogram of
+        assert len(imgstat.histogram(x, **words).counts) == 256
+    assert list(imgstat.histogram(x, bins=2, range=(0, 4)).counts) == list(imgstat.histogram(x, 2, (0, 4)).counts)
+    for call in (lambda: imgstat.histogram(x, 3, bins=4), lambda: imgstat.percentile(x, 50, q=1),
+                 lambda: imgstat.match(x, x, reference=x), lambda: imgstat.normalize(x, "gamma", method="stretch")):
+        with pytest.raises(TypeError, match="two values for the argument"):
+            call()
+    for call in (lambda: imgstat.percentile(x, 50, percentiles=[1]), lambda: imgstat.histogram(x, percentiles=[1]),
+                 lambda: imgstat.percentile(x), lambda: imgstat.match(x)):
+        with pytest.raises(TypeError, match="argument"):
+            call()
 
 
 def test_no_gpu_is_an_error_of_the_library():

@@ -99,8 +99,8 @@ def test_mistakes(folder):
     for wrong, kind in (({"method": "other"}, ValueError), ({"foo": 1}, TypeError), ({"together": "x"}, ValueError),
                         ({"transfer": 3}, TypeError), ({"transfer": t, "method": "stretch"}, ValueError),
                         ({"device": "cuda:77"}, imgstat.Error), ({"level": 30}, ValueError),
-                        ({"memory": 1000}, (ValueError, imgstat.Error)), ({"group": lambda path: 1 / 0}, ZeroDivisionError),
-                        ({"progress": lambda n: 1 / 0}, ZeroDivisionError)):
+                        ({"memory": 1000}, (ValueError, imgstat.Error)), ({"memory": 2**64}, ValueError),
+                        ({"group": lambda path: 1 / 0}, ZeroDivisionError), ({"progress": lambda n: 1 / 0}, ZeroDivisionError)):
         with pytest.raises(kind):
             imgstat.transform_files(pairs(folder), **wrong)
     for wrong in ([3], [("a",)], ["ab"], [("a", 3)], 3):

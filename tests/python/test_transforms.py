@@ -290,6 +290,8 @@ def test_more_wrong_arguments():
             imgstat.clahe(y, tiles=tiles)
     with pytest.raises(ValueError):
         imgstat.match(y, np.zeros((3, 3, 3), "u1"))
+    with pytest.raises(TypeError, match="bytes are a file"):  # as imgstat.stats takes them
+        imgstat.equalize(y.tobytes())
     with pytest.raises(ValueError):
         imgstat.equalize(picture("u1", (8, 8, 2)), channels="luma")
 

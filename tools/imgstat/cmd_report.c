@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c: report: a page about a set of images, their flags as JSON, and a status for CI. */
 #include "commands.h"
+#include "plot_file.h"
 #include "status.h"
 #include "survey.h"
 
@@ -20,6 +21,8 @@ static void print_counts(const Survey *survey)
 static void report(Survey *survey)
 {
     const Options *const o = survey->options;
+    if (o->report != NULL && !plot_file_check(o->command, o->report, o->force))
+        return;
     const bool measured = o->records ? survey_load(survey) : survey_measure(survey);
     if (!measured || !survey_finish(survey)) {
         status_raise(STATUS_FAILED);

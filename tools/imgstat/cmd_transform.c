@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "option_value.h"
 #include "outputs.h"
+#include "plot_file.h"
 #include "print_json.h"
 #include "record_files.h"
 #include "shard_text.h"
@@ -162,8 +163,10 @@ static void transform(TransformRun *run, size_t inputs, const ImgstatTransfer *g
                                 .progress = transform_on_done,
                                 .made = saves ? &made : NULL};
     TransformPage *page = NULL;
-    if (run->options->report != NULL &&
-        (page = transform_page_begin(run->options, run->outputs)) == NULL) {
+    /* Folders of outputs are there by now, and the transfer may lie in one. */
+    if ((saves && !plot_file_check(run->options->command, t->save_transfer, true)) ||
+        (run->options->report != NULL &&
+         (page = transform_page_begin(run->options, run->outputs)) == NULL)) {
         run->refused = true; /* a sentence was printed */
         return;
     }

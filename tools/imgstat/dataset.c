@@ -2,6 +2,7 @@
 /* dataset.c: data sets from measuring to printing. */
 #include "dataset.h"
 #include "measure_dataset.h"
+#include "plot_file.h"
 #include "record_files.h"
 #include "status.h"
 #include "text.h"
@@ -61,13 +62,7 @@ void dataset_print(const Options *o, ImgstatDataset *dataset, const DatasetPrint
 
 bool dataset_check_saving(const Options *o)
 {
-    if (o->save_record == NULL || o->force || !input_is_file(o->save_record))
-        return true;
-    char *const name = text_display(o->save_record);
-    fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
-    free(name);
-    status_raise(STATUS_FAILED);
-    return false;
+    return o->save_record == NULL || plot_file_check(o->command, o->save_record, o->force);
 }
 
 static void save(const Options *o, ImgstatDataset *dataset)

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /* option_check.c: options that do not go together. */
 #include "option_check.h"
+#include "inputs.h"
 #include "option_value.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 bool option_is_standard_output(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* Whether `input`, a file or FILE[LIST], is the file of `output`. */
+static bool is_file_of(const char *input, const struct stat *output)
+{
+    struct stat info;
+    char *path = NULL, *pages = NULL;
+    const bool paged = input_names_pages(input, &path, &pages);
+    const bool same = stat(paged ? path : input, &info) == 0 && info.st_dev == output->st_dev &&
+                      info.st_ino == output->st_ino;
+    free(path);
+    free(pages);
+    return same;
+}
+
+/* Checks that no result takes the place of a file that is named as an input. */
+static bool check_kept(const char *name, const Options *o, const char *output)
+{
+    struct stat info;
+    if (output == NULL || option_is_standard_output(output) || stat(output, &info) != 0 ||
+        !S_ISREG(info.st_mode))
+        return true;
+    for (size_t i = 0; i < o->n_names; i++)
+        if (is_file_of(o->names[i], &info))
+            return usage_error(name, "%s would replace %s, which is an input", output, o->names[i]);
+    return o->mask == NULL || !is_file_of(o->mask, &info) ||
+           usage_error(name, "%s would replace the mask", output);
 }
 
 /* Checks the options of report. */
@@ -18,8 +48,9 @@ static bool check_report(const char *name, const Options *o)
         return usage_error(name, "--json prints to standard output: -o must name a file");
     if (o->report != NULL && *o->report == '\0')
         return usage_error(name, "-o names a file: an empty name is none");
-    return o->report != NULL || (!o->has_thumbs && !o->force) ||
-           usage_error(name, "--thumbs and --force are for the page that -o names");
+    if (o->report == NULL && (o->has_thumbs || o->force))
+        return usage_error(name, "--thumbs and --force are for the page that -o names");
+    return check_kept(name, o, o->report);
 }
 
 static bool check_plot_name(const char *name, const Options *o)
@@ -38,7 +69,7 @@ static bool check_compare(const char *name, const Options *o)
         return usage_error(name, "name two images, or two records");
     if (option_is_standard_output(o->plot) && o->style == OUTPUT_JSON)
         return usage_error(name, "--json prints to standard output: --plot must name a file");
-    return check_plot_name(name, o);
+    return check_plot_name(name, o) && check_kept(name, o, o->plot);
 }
 
 bool check_measuring(Command command, const char *name, const Options *o)
@@ -75,7 +106,7 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
-    return check_plot_name(name, o);
+    return check_plot_name(name, o) && (o->records || check_kept(name, o, o->save_record));
 }
 
 static bool has_ending(const char *name, const char *ending)

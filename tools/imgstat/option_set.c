@@ -116,10 +116,23 @@ bool set_shards(const char *command, const char *text, Options *o)
            set_number_of_shards(command, o, n);
 }
 
+/* Whether a text is made of numbers with a comma, dash or point between them. */
+static bool is_page_list(const char *text)
+{
+    for (const char *at = text;; at++) {
+        const size_t digits = strspn(at, "0123456789");
+        at += digits;
+        if (digits == 0 || *at == '\0')
+            return digits > 0;
+        if (strchr(",-.", *at) == NULL)
+            return false;
+    }
+}
+
 bool set_pages(const char *command, const char *text, Options *o)
 {
     o->pages = text;
-    return (*text != '\0' && text[strspn(text, "0123456789,-.")] == '\0') ||
+    return is_page_list(text) ||
            usage_error(command, "--page takes pages such as 0,3-5, or 2.1 for a SubIFD, not '%s'",
                        text);
 }

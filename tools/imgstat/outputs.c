@@ -110,7 +110,7 @@ static char *resolve(const char *path)
     if (all != NULL)
         return all;
     const char *const slash = strrchr(path, '/'), *const name = slash != NULL ? slash + 1 : path;
-    if (slash == path || *name == '\0')
+    if (slash == path || *name == '\0' || strcmp(path, ".") == 0) /* a working folder may be gone */
         return copy(path, strlen(path));
     char *const folder = slash != NULL ? copy(path, (size_t)(slash - path)) : copy(".", 1);
     char *const above = resolve(folder);
@@ -130,7 +130,7 @@ static int by_path(const void *a, const void *b)
 static bool check_distinct(const Options *o, const Outputs *outputs)
 {
     const TransformOptions *const t = &o->transform;
-    Place *const places = text_alloc((outputs->n + 1) * sizeof *places);
+    Place *const places = text_alloc((outputs->n + 2) * sizeof *places);
     size_t n = 0;
     for (size_t i = 0; i < outputs->n && t->output != NULL; i++)
         places[n++] = (Place){.from = outputs->jobs[i].input,
@@ -138,6 +138,8 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
                               .to = outputs->jobs[i].output};
     if (t->save_transfer != NULL)
         places[n++] = (Place){.from = "the transfer", .to = t->save_transfer};
+    if (o->report != NULL)
+        places[n++] = (Place){.from = "the report", .to = o->report};
     for (size_t i = 0; i < n; i++)
         places[i].path = resolve(places[i].to);
     qsort(places, n, sizeof *places, by_path);
@@ -164,7 +166,7 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
 typedef struct Identity {
     dev_t device;
     ino_t inode;
-    const ImgstatJob *job; /* NULL: a reference, a mask, or a saved transfer */
+    const ImgstatJob *job; /* NULL: a reference, a mask, a saved transfer, records, a list */
     const char *path;
 } Identity;
 
@@ -198,14 +200,13 @@ static const Identity *find(const Identity *inputs, size_t n, const char *path)
     return bsearch(&wanted, inputs, n, sizeof *inputs, by_identity);
 }
 
-static bool check_saved(const Options *o, const Identity *inputs, size_t n)
+/* what: "the transfer" or "the report"; path: its file, or NULL. */
+static bool check_beside(const Options *o, const char *what, const char *path,
+                         const Identity *inputs, size_t n)
 {
-    const char *const path = o->transform.save_transfer;
     const Identity *const found = path != NULL ? find(inputs, n, path) : NULL;
-    if (found == NULL)
-        return true;
-    usage_error(o->command, "the transfer would replace %s, which is an input", found->path);
-    return false;
+    return found == NULL ||
+           usage_error(o->command, "%s would replace %s, which is an input", what, found->path);
 }
 
 /* How many more there are; none of a path that is NULL or leads nowhere. */
@@ -221,7 +222,7 @@ static size_t identify(const char *path, const ImgstatJob *job, Identity *out)
 static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
     const char *const reference = o->transform.reference;
-    Identity *const inputs = text_alloc((outputs->n + 3) * sizeof *inputs);
+    Identity *const inputs = text_alloc((outputs->n + 6) * sizeof *inputs);
     char *path = NULL, *page = NULL; /* the parts of a reference "file[page]" */
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
@@ -230,8 +231,12 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
     n += identify(paged ? path : reference, NULL, &inputs[n]);
     n += identify(o->transform.transfer, NULL, &inputs[n]);
     n += identify(o->mask, NULL, &inputs[n]);
+    n += identify(o->transform.record, NULL, &inputs[n]);
+    n += identify(o->transform.only, NULL, &inputs[n]);
+    n += identify(o->files0_from, NULL, &inputs[n]);
     qsort(inputs, n, sizeof *inputs, by_identity);
-    bool good = check_saved(o, inputs, n);
+    bool good = check_beside(o, "the transfer", o->transform.save_transfer, inputs, n) &&
+                check_beside(o, "the report", o->report, inputs, n);
     const bool writes = o->transform.output != NULL && !o->transform.skip_existing;
     for (size_t i = 0; good && writes && i < outputs->n; i++) {
         const Identity *const found = find(inputs, n, outputs->jobs[i].output);

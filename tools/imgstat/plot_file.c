@@ -47,32 +47,81 @@ static int open_nameless(const char *path)
     return fd;
 }
 
-/* mkstemp makes it private; a result is as readable as any new file. */
+/* A hidden file, whose name is not too long where that of the result is not. mkstemp makes it
+ * private; a result is as readable as any new file, or as the one that it replaces. */
 static int open_named(PlotFile *file)
 {
-    const size_t bytes = strlen(file->path) + sizeof ".XXXXXX";
+    struct stat old;
+    const char *const slash = strrchr(file->path, '/');
+    const char *const name = slash != NULL ? slash + 1 : file->path;
+    const size_t bytes = strlen(file->path) + sizeof "..XXXXXX";
     file->temporary = text_alloc(bytes);
-    snprintf(file->temporary, bytes, "%s.XXXXXX", file->path);
+    snprintf(file->temporary, bytes, "%.*s.%.200s.XXXXXX", (int)(name - file->path), file->path,
+             name);
     const int fd = mkstemp(file->temporary);
     if (fd < 0)
         return -1;
     status_set_temporary(file->temporary);
     const mode_t mask = umask(0);
     umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
+    const bool replaces = stat(file->path, &old) == 0;
+    if (replaces)
+        (void)!fchown(fd, old.st_uid, old.st_gid); /* where the system allows */
+    (void)fchmod(fd, replaces ? old.st_mode & 0777 : 0666 & ~mask);
     return fd;
+}
+
+/* Why no file can be made in the folder of path; 0: it can. */
+static int folder_error(const char *path)
+{
+    char *const folder = text_copy(path), *const slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[slash == folder] = '\0';
+    const int cause = access(slash != NULL ? folder : ".", W_OK | X_OK) == 0 ? 0 : errno;
+    free(folder);
+    return cause;
+}
+
+bool plot_file_check(const char *command, const char *path, bool force)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0)
+        return true;
+    const bool exists = stat(path, &info) == 0;
+    const int cause = exists ? 0 : folder_error(path);
+    const bool taken = exists && S_ISREG(info.st_mode) && !force;
+    if (!taken && cause == 0)
+        return true;
+    char *const name = text_display(path);
+    if (taken)
+        fprintf(stderr, "%s: %s: exists already; --force replaces it\n", command, name);
+    else
+        fprintf(stderr, "%s: %s: cannot create the file: %s\n", command, name, strerror(cause));
+    free(name);
+    status_raise(STATUS_FAILED);
+    return false;
 }
 
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
 {
-    *out = (PlotFile){0};
-    if (!force && access(path, F_OK) == 0) {
-        complain(err, path, "exists already; --force replaces it");
+    struct stat info;
+    const bool exists = stat(path, &info) == 0, regular = exists && S_ISREG(info.st_mode);
+    const char *const cause = regular && !force ? "exists already; --force replaces it"
+                              : exists && S_ISDIR(info.st_mode)    ? "is a directory"
+                              : !exists && lstat(path, &info) == 0 ? "is a symbolic link to nothing"
+                                                                   : NULL;
+    *out = (PlotFile){.special = exists && !regular};
+    if (cause != NULL) {
+        complain(err, path, cause);
         return false;
     }
-    out->path = text_copy(path);
-    int fd = force ? -1 : open_nameless(path);
-    if (fd < 0)
+    out->path = regular ? realpath(path, NULL) : text_copy(path);
+    if (out->path == NULL) {
+        complain(err, path, strerror(errno));
+        return false;
+    }
+    int fd = out->special ? open(path, O_WRONLY | O_CLOEXEC) : force ? -1 : open_nameless(path);
+    if (fd < 0 && !out->special)
         fd = open_named(out);
     out->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out->stream != NULL)
@@ -88,6 +137,8 @@ bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
 static bool take_name(const PlotFile *file, bool force)
 {
     char from[32];
+    if (file->special)
+        return true;
     snprintf(from, sizeof from, "/proc/self/fd/%d", fileno(file->stream));
     if (file->temporary == NULL)
         return linkat(AT_FDCWD, from, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) == 0;

@@ -10,10 +10,15 @@
 
 typedef struct PlotFile {
     FILE *stream;
-    char *path, *temporary; /* owned */
+    char *path, *temporary; /* owned; links are followed */
+    bool special;           /* a device or a pipe, which is written itself */
 } PlotFile;
 
-/* Opens a temporary file beside path. Returns false after a reason on err. */
+/* Checks before the work that a file can be written at path, "-" included. Returns false after a
+ * sentence and a raised status. */
+bool plot_file_check(const char *command, const char *path, bool force);
+/* Opens a temporary file beside path, or the device or pipe at path. Returns false after a reason
+ * on err. */
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err);
 /* Closes the file and gives it its name. On failure nothing remains, and the reason is on err. */
 bool plot_file_commit(PlotFile *file, bool force, FILE *err);

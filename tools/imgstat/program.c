@@ -79,7 +79,7 @@ static void run_command(Command command, int argc, char **words)
 static void help(const char *name)
 {
     const Command command = name != NULL ? command_named(name) : N_COMMANDS;
-    if (name == NULL)
+    if (name == NULL || strcmp(name, "help") == 0)
         help_program(stdout);
     else if (command != N_COMMANDS)
         help_command(stdout, command, true);
@@ -97,6 +97,15 @@ static void manual(const char *name, const char *date)
         answer_mistyped("command", name);
 }
 
+/* "imgstat --completion SHELL" */
+static void complete(const char *shell)
+{
+    if (help_completion(stdout, shell))
+        return;
+    usage_error("imgstat", "--completion is for bash, zsh or fish, not '%s'", shell);
+    status_raise(STATUS_USAGE);
+}
+
 static void dispatch(int argc, char **argv)
 {
     const char *const word = argv[1], *const value = argc > 2 ? argv[2] : NULL;
@@ -110,7 +119,7 @@ static void dispatch(int argc, char **argv)
     else if (strcmp(word, "--manual") == 0 && value != NULL)
         manual(value, argc > 3 ? argv[3] : "");
     else if (strcmp(word, "--completion") == 0 && value != NULL)
-        status_raise(help_completion(stdout, value) ? STATUS_OK : STATUS_USAGE);
+        complete(value);
     else if (command != N_COMMANDS)
         run_command(command, argc - 1, argv + 1);
     else if (is_mistyped(word))

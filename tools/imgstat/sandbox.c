@@ -147,7 +147,8 @@ static bool needs_temporary(const Options *o)
 {
     bool needs = o->report != NULL || o->shards > 0 || o->files0_from != NULL ||
                  is_special(o->transform.output) || is_special(o->transform.save_transfer) ||
-                 is_special(o->save_record) || is_special(o->plot);
+                 is_special(o->save_record) || is_special(o->plot) || is_special(o->mask) ||
+                 is_special(o->transform.reference) || is_special(o->transform.record);
     for (size_t i = 0; i < o->n_names; i++)
         needs = needs || is_special(o->names[i]);
     return needs;

@@ -93,10 +93,11 @@ bool survey_begin(const Options *options, Survey *out)
     for (size_t i = 0; i < N_FLAGS; i++)
         out->threshold[i] = flag_table[i].threshold;
     bool good = true;
-    for (const char *item = options->fail_on; good && item != NULL && *item != '\0';) {
+    const char *item = options->fail_on;
+    while (good && item != NULL) { /* an empty text is no flag: it would never fail */
         const size_t length = strcspn(item, ",");
         good = take_item(out, item, length);
-        item += length + (item[length] == ',');
+        item = item[length] == ',' ? item + length + 1 : NULL;
     }
     return good;
 }

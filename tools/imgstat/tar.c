@@ -174,10 +174,15 @@ static bool leads_out(const char *name)
     return false;
 }
 
-/* Whether a part of a name begins with a dot. */
+/* Whether a part of a name begins with a dot, and is not "." alone. */
 static bool is_hidden(const char *name)
 {
-    return *name == '.' || strstr(name, "/.") != NULL;
+    for (const char *at = name; at != NULL; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (at[0] == '.' && at[1] != '/')
+            return true;
+    }
+    return false;
 }
 
 static bool is_wanted(const Tar *tar, const char *name)

@@ -4,6 +4,7 @@
 #include "neighbour.h"
 #include "option_value.h"
 #include "plan.h"
+#include "plot_file.h"
 #include "status.h"
 #include "text.h"
 
@@ -55,13 +56,8 @@ bool transform_check_saving(const Options *o, size_t inputs, const Outputs *outp
     }
     const bool later = t->skip_existing && (t->together == IMGSTAT_BY_ALL || outputs->n == 0 ||
                                             transform_is_skipped(t, &outputs->jobs[0]));
-    if (t->write.replace || later || !input_is_file(t->save_transfer))
-        return true;
-    char *const name = text_display(t->save_transfer);
-    fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
-    free(name);
-    status_raise(STATUS_FAILED);
-    return false;
+    return t->write.replace || later || !input_is_file(t->save_transfer) ||
+           plot_file_check(o->command, t->save_transfer, false);
 }
 
 /* ---- The batch ------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transform_page.c: surveys inputs and outputs, in pairs. */
 #include "transform_page.h"
+#include "plot_file.h"
 #include "status.h"
 #include "survey.h"
 #include "text.h"
@@ -20,13 +21,8 @@ static void destroy(TransformPage *page)
 
 TransformPage *transform_page_begin(const Options *o, const Outputs *outputs)
 {
-    if (!o->transform.write.replace && input_is_file(o->report)) {
-        char *const name = text_display(o->report);
-        fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
-        free(name);
-        status_raise(STATUS_FAILED);
+    if (!plot_file_check(o->command, o->report, o->transform.write.replace))
         return NULL;
-    }
     for (size_t i = 0; i < outputs->n; i++)
         if (!input_is_readable_again(&outputs->jobs[i])) {
             fprintf(stderr, "%s: --report reads inputs twice, which pipes cannot be\n", o->command);

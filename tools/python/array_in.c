@@ -202,30 +202,15 @@ static int read_nodata(ArrayImages *images, PyObject *nodata)
     return images->has_nodata ? value_read(nodata, &images->nodata) : 0;
 }
 
-static int read_small(PyObject *option, const char *name, long least, long most, long *out)
-{
-    if (!option_given(option))
-        return 0;
-    const long number = PyLong_AsLong(option);
-    if (number == -1 && PyErr_Occurred())
-        return -1;
-    if (number < least || number > most) {
-        PyErr_Format(PyExc_ValueError, "%s=%ld should be from %ld to %ld", name, number, least,
-                     most);
-        return -1;
-    }
-    *out = number;
-    return 0;
-}
-
 static int read_options(State *state, ArrayImages *images, const ArrayOptions *options)
 {
     const long width = 8 * (long)imgstat_sample_bytes(images->view.sample);
     const long last = images->channels - 1L;
-    long bits = 0, alpha = -1;
-    if (read_small(options->bits, "bits", 1, width, &bits) < 0 ||
-        read_small(options->alpha, "alpha", -last - 1, last < INT16_MAX ? last : INT16_MAX,
-                   &alpha) < 0)
+    long long bits = 0, alpha = -1;
+    if ((option_given(options->bits) && integer_read(options->bits, "bits", 1, width, &bits) < 0) ||
+        (option_given(options->alpha) &&
+         integer_read(options->alpha, "alpha", -last - 1, last < INT16_MAX ? last : INT16_MAX,
+                      &alpha) < 0))
         return -1;
     images->bits = (uint8_t)bits;
     /* -1 is the last channel, as indices of Python are. */

@@ -313,6 +313,14 @@ static PyObject *array_item(PyObject *self, PyObject *key)
     return item;
 }
 
+static PyObject *array_iter(PyObject *self)
+{
+    PyObject *const view = PyMemoryView_FromObject(self);
+    PyObject *const iterator = view ? PyObject_GetIter(view) : NULL;
+    Py_XDECREF(view);
+    return iterator;
+}
+
 static PyObject *array_tolist(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -453,6 +461,7 @@ static PyType_Slot array_slots[] = {
     {Py_tp_getset, array_getset},
     {Py_mp_length, array_length},
     {Py_mp_subscript, array_item},
+    {Py_tp_iter, array_iter},
     {Py_bf_getbuffer, array_getbuffer},
     {0, NULL},
 };

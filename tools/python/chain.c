@@ -17,7 +17,7 @@ typedef struct Words {
     MethodOptions method;
     ArrayOptions array;
     RunOptions run;
-    PyObject *example, *out;
+    PyObject *name, *example, *out;
 } Words;
 
 static void chain_dealloc(PyObject *self)
@@ -37,14 +37,15 @@ static void chain_dealloc(PyObject *self)
 
 static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const Keyword own[] = {
-        {"example", offsetof(Words, example)}, {"alpha", offsetof(Words, array.alpha)}, {NULL, 0}};
-    PyObject *name;
+    static const Keyword own[] = {{"method", offsetof(Words, name)},
+                                  {"example", offsetof(Words, example)},
+                                  {"alpha", offsetof(Words, array.alpha)},
+                                  {NULL, 0}};
     Words words = {.example = NULL};
     ImgstatTransform transform;
     ImgstatMethod method;
     HeldChain *held;
-    if (!PyArg_ParseTuple(args, "O|O:Chain", &name, &words.example))
+    if (!PyArg_ParseTuple(args, "|OO:Chain", &words.name, &words.example))
         return NULL;
     const KeywordSet sets[] = {{method_keywords, &words.method},
                                {array_keywords, &words.array},
@@ -52,7 +53,7 @@ static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                {own, &words}};
     State *const state = state_of_type(type);
     if (keywords_read("Chain", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
-        transform_of_name(name, &words.method, &transform) < 0 ||
+        transform_of_name(words.name, &words.method, &transform) < 0 ||
         method_read(&words.method, transform, &method) < 0)
         return NULL;
     if (!option_given(words.example))

@@ -6,6 +6,7 @@
 #include "method.h"
 #include "record.h"
 #include "transfer.h"
+#include "values.h"
 
 #include <stdlib.h>
 
@@ -101,10 +102,13 @@ static PyObject *merge(PyObject *type, PyObject *datasets)
 
 static PyObject *set_shard(PyObject *self, PyObject *args)
 {
-    unsigned shard, n;
+    PyObject *number, *of;
+    long long shard, n;
     const char *set;
     Py_ssize_t bytes;
-    if (!PyArg_ParseTuple(args, "IIy#:set_shard", &shard, &n, &set, &bytes))
+    if (!PyArg_ParseTuple(args, "OOy#:set_shard", &number, &of, &set, &bytes) ||
+        integer_read(number, "shard", 0, UINT32_MAX, &shard) < 0 ||
+        integer_read(of, "of", 0, UINT32_MAX, &n) < 0)
         return NULL;
     if (bytes != 16) {
         PyErr_SetString(PyExc_ValueError, "a set is named by 16 bytes");
@@ -114,8 +118,8 @@ static PyObject *set_shard(PyObject *self, PyObject *args)
     ImgstatDataset *const dataset = saved_lock(self);
     if (!dataset)
         return NULL;
-    const ImgstatResult res =
-        imgstat_dataset_set_shard(dataset, shard, n, (const uint8_t *)set, &err);
+    const ImgstatResult res = imgstat_dataset_set_shard(dataset, (uint32_t)shard, (uint32_t)n,
+                                                        (const uint8_t *)set, &err);
     saved_unlock(self);
     if (res != IMGSTAT_OK)
         return raise_result(state_of_type(Py_TYPE(self)), res, &err);
@@ -236,7 +240,7 @@ PyDoc_STRVAR(
     "open: what imgstat.open takes."
 PyDoc_STRVAR(
     measure_doc,
-    "measure($self, files, *, group=None, by='all', pages=None, region=None, "
+    "measure($self, files, /, *, group=None, by='all', pages=None, region=None, "
     "progress=None,\n        device=None, threads=0, **open)\n--\n\n"
     "Measures the images of files into the data set, several at a time, and returns it. A "
     "file that fails is\nin failures, and no exception.\n\n" FILES_DOC
@@ -244,7 +248,7 @@ PyDoc_STRVAR(
     "records of their own.\n"
     "by: 'channel': pages on a channel axis are in groups of their own, named after it.\n"
     "pages: such as '0,3-5'; by default all images. region: (x, y, width, height).\n" BATCH_DOC);
-PyDoc_STRVAR(of_doc, "of($type, files, **options)\n--\n\n"
+PyDoc_STRVAR(of_doc, "of($type, files, /, **options)\n--\n\n"
                      "Measures files into a new data set: Dataset().measure(files, **options).");
 PyDoc_STRVAR(stats_doc,
              "stats($self, files=None, **options)\n--\n\n"

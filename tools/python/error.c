@@ -111,8 +111,9 @@ PyDoc_STRVAR(error_doc,
              "TypeError).\n\n"
              "str(e) is one sentence that begins with the name of the file, if there is one.\n"
              "e.code is a word for programs: 'memory', 'io', 'format', 'truncated', "
-             "'unsupported',\n'limit', 'device' or 'cancelled'. e.path is the name of the file, "
-             "or None; e.page the number\nof its page, counted from 0, or None.");
+             "'unsupported',\n'limit', 'device' or 'cancelled'; of one of many files also "
+             "'argument'.\ne.path is the name of the file, or None; e.page the number of its page, "
+             "counted from 0, or None.");
 
 int add_error(PyObject *module)
 {

@@ -8,6 +8,7 @@
 #include "measure.h"
 #include "record.h"
 #include "transfer.h"
+#include "values.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -208,18 +209,22 @@ static bool numpy_is_loaded(void)
 static PyObject *read_page(PyObject *self, PyObject *args)
 {
     FileObject *const file = (FileObject *)self;
-    unsigned page, row, rows;
-    if (!PyArg_ParseTuple(args, "III:read", &page, &row, &rows) || !file_begin(file))
+    unsigned page;
+    PyObject *first, *number;
+    long long row, rows;
+    if (!PyArg_ParseTuple(args, "IOO:read", &page, &first, &number) ||
+        integer_read(first, "first row", 0, UINT32_MAX, &row) < 0 ||
+        integer_read(number, "rows", 0, UINT32_MAX, &rows) < 0 || !file_begin(file))
         return NULL;
     ImagePro image = {.host = NULL};
     ImgstatError err = {0};
     ImgstatResult res;
     Work work;
     work_begin(&work, &file->stopped);
-    res = go_to_row(file, page, row, &work, &err);
-    const uint32_t left = row < file->info.height ? file->info.height - row : 0;
+    res = go_to_row(file, page, (uint32_t)row, &work, &err);
+    const uint32_t left = row < file->info.height ? file->info.height - (uint32_t)row : 0;
     if (res == IMGSTAT_OK)
-        res = read_rows(file, rows < left ? rows : left, &work, &image, &err);
+        res = read_rows(file, rows < left ? (uint32_t)rows : left, &work, &image, &err);
     if (res != IMGSTAT_OK)
         imgstat_image_release(&image);
     work_end(&work);
@@ -330,7 +335,7 @@ static PyObject *measure_record(PyObject *self, PyObject *args, PyObject *kwargs
     RunOptions run = {NULL};
     const KeywordSet sets[] = {{pages_keywords, &pages}, {run_keywords, &run}};
     if (!PyArg_ParseTuple(args, ":record") ||
-        keywords_read("record", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
+        keywords_read("File.record", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
         !file_begin(file))
         return NULL;
     ImgstatMeasure how = {.mergeable = true};
@@ -362,7 +367,8 @@ static PyObject *measure_stats(PyObject *self, PyObject *args, PyObject *kwargs)
     const KeywordSet sets[] = {
         {pages_keywords, &pages}, {run_keywords, &run}, {measure_keywords, &options}};
     if (!PyArg_ParseTuple(args, ":stats") ||
-        keywords_read("stats", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 || !file_begin(file))
+        keywords_read("File.stats", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
+        !file_begin(file))
         return NULL;
     ImgstatMeasure how = {.percentiles = NULL};
     const int narrow = pages_are_narrow(file, pages.pages);

@@ -3,6 +3,7 @@
 #include "file_output.h"
 
 #include "error.h"
+#include "values.h"
 #include "work.h"
 
 const Keyword write_keywords[] = {
@@ -28,13 +29,9 @@ int write_read(const WriteOptions *options, ImgstatWrite *out)
     if (fast < 0 || replace < 0 || read_word(options->format, &out->format) < 0 ||
         read_word(options->compression, &out->compression) < 0)
         return -1;
-    const long level = out->has_level ? PyLong_AsLong(options->level) : 0;
-    if (PyErr_Occurred())
+    long long level = 0;
+    if (out->has_level && integer_read(options->level, "level", 0, 22, &level) < 0)
         return -1;
-    if (level < 0 || level > 22) {
-        PyErr_Format(PyExc_ValueError, "level=%ld should be from 0 to 22", level);
-        return -1;
-    }
     out->level = (int)level;
     out->fast = fast > 0;
     out->replace = replace > 0;

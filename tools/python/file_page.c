@@ -159,11 +159,12 @@ static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; *out && i < size; i++) {
         PyObject *const item = PySequence_GetItem(numbers, i);
-        const unsigned long page = item ? PyLong_AsUnsignedLong(item) : 0;
+        long long page;
+        const int status = item ? integer_read(item, "page", 0, IMGSTAT_NO_PAGE - 1, &page) : -1;
         Py_XDECREF(item);
-        if (PyErr_Occurred())
+        if (status < 0)
             return -1;
-        (*out)[i] = page < IMGSTAT_NO_PAGE ? (uint32_t)page : IMGSTAT_NO_PAGE;
+        (*out)[i] = (uint32_t)page;
     }
     *n = (uint32_t)size;
     return *out ? 0 : -1;

@@ -26,8 +26,12 @@ typedef struct RunOptions {
 extern const Keyword run_keywords[];
 
 /* Sorts keyword arguments (NULL: none) into n structs. 0, or -1 with an exception, also where one
- * is in no table. */
+ * is in no table, or has a value already: by position, or by another name. */
 int keywords_read(const char *function, PyObject *kwargs, const KeywordSet *sets, size_t n);
+
+/* Moves a keyword argument, if it is there, from a copy of a function's keywords (NULL: none) to
+ * *value, which borrows it from these. 0, or -1 with an exception, as above. */
+int keyword_take(const char *function, const char *name, PyObject *keywords, PyObject **value);
 
 /* Reads where to run: device NULL for where the pixels are, threads 0 for all processors. */
 int run_read(const RunOptions *options, const char **device, unsigned *threads);

@@ -4,7 +4,7 @@
 
 PyDoc_STRVAR(
     stats_function_doc,
-    "stats(x, *, percentiles=None, method='linear', bins=None, range=None, ddof=0,\n"
+    "stats(x, /, *, percentiles=None, method='linear', bins=None, range=None, ddof=0,\n"
     "      median=None, mode=None, shape=False, axes=None, mask=None, nodata=None, "
     "bits=None,\n      device=None, threads=0, stream=None)\n--\n\n"
     "Measures an array, channel by channel, and returns imgstat.Stats; of a batch a list "
@@ -16,8 +16,8 @@ PyDoc_STRVAR(
     "options of File.stats.\n"
     "percentiles: numbers from 0 to 100; method 'linear' (numpy's) or 'nearest'. Exact for "
     "every type.\n"
-    "bins, range: of the histogram. By default one bin a value up to 16 bits; none for "
-    "wider types.\n"
+    "bins, range: of the histogram. By default one bin a value of integers up to 16 bits, 256 of "
+    "float16, none for wider types.\n"
     "median, mode: True to have them of types beyond 16 bits. shape: skewness and "
     "kurtosis.\n"
     "mask: bool or uint8 array of H x W; pixels where it is 0 do not count.\n"
@@ -65,16 +65,15 @@ static PyObject *measured_file(PyObject *x, const MeasureOptions *measure, PyObj
     return result;
 }
 
-/* Measures by keyword arguments of `words`, beside those that came by position. NULL: an exception.
- */
-static PyObject *measured(PyObject *module, const char *function, PyObject *x, Words *words,
-                          PyObject *kwargs)
+/* Measures by keyword arguments, those of `measure` among them, beside what `words` has already.
+ * NULL: an exception. */
+static PyObject *measured(PyObject *module, const char *function, const Keyword *measure,
+                          PyObject *x, Words *words, PyObject *kwargs)
 {
     if (names_file(x))
         return measured_file(x, &words->measure, kwargs);
-    const KeywordSet sets[] = {{measure_keywords, &words->measure},
-                               {array_keywords, &words->array},
-                               {run_keywords, &words->run}};
+    const KeywordSet sets[] = {
+        {measure, &words->measure}, {array_keywords, &words->array}, {run_keywords, &words->run}};
     if (keywords_read(function, kwargs, sets, sizeof sets / sizeof sets[0]) < 0)
         return NULL;
     return stats_of_array(state_of(module), x, &words->array, &words->measure, &words->run);
@@ -84,8 +83,9 @@ static PyObject *stats(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     PyObject *x;
     Words words = {.array = {.axes = NULL}};
-    return PyArg_ParseTuple(args, "O:stats", &x) ? measured(module, "stats", x, &words, kwargs)
-                                                 : NULL;
+    return PyArg_ParseTuple(args, "O:stats", &x)
+               ? measured(module, "stats", measure_keywords, x, &words, kwargs)
+               : NULL;
 }
 
 /* Replaces a Stats, or those of a list, by an attribute. Takes the reference over. */
@@ -108,23 +108,30 @@ static PyObject *attribute_of(PyObject *stats, const char *name)
 
 PyDoc_STRVAR(
     histogram_function_doc,
-    "histogram(x, bins=None, range=None, *, axes=None, mask=None, nodata=None, bits=None,\n"
+    "histogram(x, /, bins=None, range=None, *, axes=None, mask=None, nodata=None, bits=None,\n"
     "          device=None, threads=0, stream=None)\n--\n\n"
     "Counts the samples of an array and returns imgstat.Histogram, of several channels a "
     "tuple of these,\nand of a batch a list.\n\n"
-    "bins: by default one a value up to 16 bits, else 256. range: (lo, hi); by default all "
+    "bins: by default one a value of integers up to 16 bits, else 256. range: (lo, hi); by default "
+    "all "
     "values of the type,\nor of wider types from the smallest to the largest. Other "
     "arguments are those of stats.");
 
 static PyObject *histogram(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *x;
+    static const Keyword own[] = {{"range", offsetof(MeasureOptions, range)}, {NULL, 0}};
+    PyObject *x, *result = NULL;
+    Words words = {.array = {.axes = NULL}};
+    PyObject **const bins = &words.measure.bins;
     PyObject *const all = PyLong_FromLong(0); /* as many bins as the type has by default */
-    Words words = {.measure = {.bins = all}};
-    PyObject *result = NULL;
-    if (all &&
-        PyArg_ParseTuple(args, "O|OO:histogram", &x, &words.measure.bins, &words.measure.range))
-        result = attribute_of(measured(module, "histogram", x, &words, kwargs), "histogram");
+    PyObject *const others = kwargs ? PyDict_Copy(kwargs) : NULL;
+    if (all && (others || !kwargs) &&
+        PyArg_ParseTuple(args, "O|OO:histogram", &x, bins, &words.measure.range) &&
+        keyword_take("histogram", "bins", others, bins) == 0) {
+        *bins = option_given(*bins) ? *bins : all;
+        result = attribute_of(measured(module, "histogram", own, x, &words, others), "histogram");
+    }
+    Py_XDECREF(others);
     Py_XDECREF(all);
     return result;
 }
@@ -179,25 +186,33 @@ PyObject *percentile_answer(PyObject *values, PyObject *asked)
     return result;
 }
 
-PyDoc_STRVAR(percentile_function_doc,
-             "percentile(x, q, *, method='linear', axes=None, mask=None, nodata=None, bits=None,\n"
-             "           device=None, threads=0, stream=None)\n--\n\n"
-             "Returns the q-th percentile of an array, exactly, whatever its type and size; of a "
-             "list q a list.\nOf several channels a tuple with one of these for each, of a batch a "
-             "list.\n\n"
-             "q: from 0 to 100. method: 'linear' (numpy's) or 'nearest'. Other arguments are those "
-             "of stats.");
+PyDoc_STRVAR(
+    percentile_function_doc,
+    "percentile(x, /, q, *, method='linear', axes=None, mask=None, nodata=None, bits=None,\n"
+    "           device=None, threads=0, stream=None)\n--\n\n"
+    "Returns the q-th percentile of an array, exactly, whatever its type and size; of a "
+    "list q a list.\nOf several channels a tuple with one of these for each, of a batch a "
+    "list.\n\n"
+    "q: from 0 to 100. method: 'linear' (numpy's) or 'nearest'. Other arguments are those "
+    "of stats.");
 
 static PyObject *percentile(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *x, *q = NULL;
+    static const Keyword own[] = {{"method", offsetof(MeasureOptions, method)}, {NULL, 0}};
+    PyObject *x, *found = NULL;
     Words words = {.array = {.axes = NULL}};
-    if (!PyArg_ParseTuple(args, "OO:percentile", &x, &q))
-        return NULL;
-    words.measure.percentiles = q;
-    PyObject *const found =
-        attribute_of(measured(module, "percentile", x, &words, kwargs), "percentiles");
-    PyObject *const answer = found ? percentile_answer(found, words.measure.percentiles) : NULL;
+    PyObject **const q = &words.measure.percentiles;
+    PyObject *const others = kwargs ? PyDict_Copy(kwargs) : NULL;
+    if ((others || !kwargs) && PyArg_ParseTuple(args, "O|O:percentile", &x, q) &&
+        keyword_take("percentile", "q", others, q) == 0) {
+        if (*q)
+            found =
+                attribute_of(measured(module, "percentile", own, x, &words, others), "percentiles");
+        else
+            PyErr_SetString(PyExc_TypeError, "percentile() needs the argument 'q'");
+    }
+    Py_XDECREF(others);
+    PyObject *const answer = found ? percentile_answer(found, *q) : NULL;
     Py_XDECREF(found);
     return answer;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* measure_options.c: keyword arguments that say what is measured. */
 #include "measure.h"
+#include "values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,16 +65,11 @@ static int read_flag(PyObject *option, bool *out)
 
 static int read_unsigned(PyObject *option, const char *name, uint32_t *out)
 {
-    if (!option_given(option))
-        return 0;
-    const long long number = PyLong_AsLongLong(option);
-    if (number == -1 && PyErr_Occurred())
+    long long number = 0;
+    if (option_given(option) && integer_read(option, name, 0, INT32_MAX, &number) < 0)
         return -1;
     *out = (uint32_t)number;
-    if (number >= 0 && number <= INT32_MAX)
-        return 0;
-    PyErr_Format(PyExc_ValueError, "%s=%lld should be from 0 to %d", name, number, INT32_MAX);
-    return -1;
+    return 0;
 }
 
 static int read_range(PyObject *range, ImgstatMeasure *out)
@@ -81,8 +77,8 @@ static int read_range(PyObject *range, ImgstatMeasure *out)
     if (!option_given(range))
         return 0;
     out->has_range = true;
-    if (PyTuple_Check(range))
-        return PyArg_ParseTuple(range, "dd:range", &out->lo, &out->hi) ? 0 : -1;
+    if (PyTuple_Check(range) && PyTuple_Size(range) == 2)
+        return PyArg_ParseTuple(range, "dd", &out->lo, &out->hi) ? 0 : -1;
     PyErr_SetString(PyExc_TypeError, "range should be a tuple (lo, hi)");
     return -1;
 }
@@ -91,12 +87,18 @@ int region_read(PyObject *region, ImgstatRegion *out)
 {
     if (!option_given(region))
         return 0;
-    if (PyTuple_Check(region))
-        return PyArg_ParseTuple(region, "IIII:region", &out->x, &out->y, &out->width, &out->height)
-                   ? 0
-                   : -1;
-    PyErr_SetString(PyExc_TypeError, "region should be a tuple (x, y, width, height)");
-    return -1;
+    uint32_t *const to[] = {&out->x, &out->y, &out->width, &out->height};
+    if (!PyTuple_Check(region) || PyTuple_Size(region) != 4) {
+        PyErr_SetString(PyExc_TypeError, "region should be a tuple (x, y, width, height)");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < 4; i++) {
+        long long number;
+        if (integer_read(PyTuple_GetItem(region, i), "region", 0, UINT32_MAX, &number) < 0)
+            return -1;
+        *to[i] = (uint32_t)number;
+    }
+    return 0;
 }
 
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out)

@@ -35,35 +35,36 @@ static int read_text(PyObject *option, PyObject **bytes, const char **text)
 }
 
 /* Removes a limit from the dict. */
-static int read_limit(PyObject *limits, const char *name, uint64_t most, uint64_t *out)
+static int read_limit(PyObject *limits, const char *name, long long most, uint64_t *out)
 {
     PyObject *const value = PyDict_GetItemString(limits, name);
+    long long number;
     if (!value)
         return 0;
-    *out = PyLong_AsUnsignedLongLong(value);
-    if (PyErr_Occurred())
+    if (integer_read(value, name, 0, most, &number) < 0)
         return -1;
-    if (*out <= most)
-        return PyDict_DelItemString(limits, name);
-    PyErr_Format(PyExc_ValueError, "%s should be at most %llu", name, (unsigned long long)most);
-    return -1;
+    *out = (uint64_t)number;
+    return PyDict_DelItemString(limits, name);
 }
 
 static int read_limits(PyObject *option, ImgstatLimits *out)
 {
     if (!option_given(option))
         return 0;
+    if (!PyMapping_Check(option) || PySequence_Check(option)) {
+        PyErr_Format(PyExc_TypeError, "limits=%R should be a dict", option);
+        return -1;
+    }
     PyObject *const limits = PyDict_New();
     uint64_t width = 0, height = 0, pages = 0, unlimited = 0;
     int status = limits ? PyDict_Update(limits, option) : -1;
-    if (status == 0 &&
-        (read_limit(limits, "max_width", UINT32_MAX, &width) < 0 ||
-         read_limit(limits, "max_height", UINT32_MAX, &height) < 0 ||
-         read_limit(limits, "max_pages", UINT32_MAX, &pages) < 0 ||
-         read_limit(limits, "max_pixels", UINT64_MAX, &out->max_pixels) < 0 ||
-         read_limit(limits, "max_bytes", UINT64_MAX, &out->max_bytes) < 0 ||
-         read_limit(limits, "max_tile_bytes", UINT64_MAX, &out->max_tile_bytes) < 0 ||
-         read_limit(limits, "unlimited", 1, &unlimited) < 0))
+    if (status == 0 && (read_limit(limits, "max_width", UINT32_MAX, &width) < 0 ||
+                        read_limit(limits, "max_height", UINT32_MAX, &height) < 0 ||
+                        read_limit(limits, "max_pages", UINT32_MAX, &pages) < 0 ||
+                        read_limit(limits, "max_pixels", INT64_MAX, &out->max_pixels) < 0 ||
+                        read_limit(limits, "max_bytes", INT64_MAX, &out->max_bytes) < 0 ||
+                        read_limit(limits, "max_tile_bytes", INT64_MAX, &out->max_tile_bytes) < 0 ||
+                        read_limit(limits, "unlimited", 1, &unlimited) < 0))
         status = -1;
     out->unlimited = unlimited > 0;
     out->max_width = (uint32_t)width;

@@ -123,7 +123,7 @@ PyDoc_STRVAR(
     "need the pixels\n(imgstat.stats). Pickles, copies and compares. Threads may share a Record.");
 PyDoc_STRVAR(
     of_doc,
-    "of($type, x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
+    "of($type, x, /, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
     "   device=None, threads=0, **open)\n--\n\n"
     "Measures an array, all images of a batch, or all images of a file (a path, bytes, or "
     "an\nobject with read and seek; open: what imgstat.open takes) into one record.\n\n"
@@ -153,12 +153,14 @@ PyDoc_STRVAR(percentile_doc,
 PyDoc_STRVAR(bounds_doc, "bounds($self, q, /)\n--\n\n"
                          "Returns (lo, hi), between which the q-th percentile lies: equal where "
                          "it is known exactly.\nOf several channels a tuple of them.");
-PyDoc_STRVAR(transfer_doc,
-             "transfer($self, method=None, *, reference=None, **options)\n--\n\n"
-             "Makes the imgstat.Transfer that imgstat.normalize (methods stretch, percentile, "
-             "meanstd, gamma),\nimgstat.equalize (equalize) or imgstat.match (match, with another "
-             "Record as the reference) would\napply to all images of the record as one. options: "
-             "those of these functions.");
+PyDoc_STRVAR(
+    transfer_doc,
+    "transfer($self, method=None, *, reference=None, **options)\n--\n\n"
+    "Makes the imgstat.Transfer that imgstat.normalize (methods stretch, percentile, "
+    "meanstd, gamma),\nimgstat.equalize (equalize) or imgstat.match (match, with another "
+    "Record as the reference) would\napply to all images of the record as one. options: "
+    "those of these functions. The nodata value of arrays is not known to a\nrecord: give it to "
+    "Transfer.apply.");
 
 #define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 

@@ -138,6 +138,11 @@ static PyObject *get_statistic(PyObject *self, void *name)
     const MeasureOptions none = {NULL};
     PyObject *const stats = compute(self, &none);
     PyObject *const value = stats ? PyObject_GetAttrString(stats, name) : NULL;
+    if (stats && !value && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Format(PyExc_AttributeError,
+                     "a record has no %s of samples beyond 16 bits: imgstat.stats has it, of the "
+                     "pixels",
+                     (const char *)name);
     Py_XDECREF(stats);
     return value;
 }

@@ -3,17 +3,16 @@
 #include "error.h"
 #include "measure_array.h"
 #include "record.h"
+#include "values.h"
 
 /* Says which channel of a record is alpha; takes the record over. Records of pixels alone have
  * none, and merge with those that have. */
 static ImgstatRecord *with_alpha(State *state, ImgstatRecord *record, PyObject *alpha)
 {
     const long channels = imgstat_record_channels(record);
-    const long number = PyLong_AsLong(alpha);
+    long long number;
     ImgstatRecord *sum = NULL;
-    if (!PyErr_Occurred() && (number < -channels || number >= channels)) {
-        PyErr_Format(PyExc_ValueError, "alpha=%ld of %ld channels", number, channels);
-    } else if (!PyErr_Occurred()) {
+    if (integer_read(alpha, "alpha", -channels, channels - 1, &number) == 0) {
         ImgstatKind kind;
         ImgstatError err = {0};
         imgstat_record_kind(record, &kind);

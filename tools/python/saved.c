@@ -186,8 +186,8 @@ PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects)
     while (iterator && (next = PyIter_Next(iterator))) {
         PyObject *merged = NULL;
         if (!Py_IS_TYPE(next, (PyTypeObject *)type))
-            PyErr_Format(PyExc_TypeError, "%s.merge takes an iterable of them, not of %R",
-                         kind->name, (PyObject *)Py_TYPE(next));
+            PyErr_Format(PyExc_TypeError, "%s.merge takes an iterable of %ss, not of %R",
+                         kind->name, kind->name, (PyObject *)Py_TYPE(next));
         else if (sum)
             merged = add_to(sum, next);
         else

@@ -370,12 +370,14 @@ static PyObject *stats_repr(PyObject *self)
 
 /* ---- The type -------------------------------------------------------------------------------- */
 
-PyDoc_STRVAR(stats_doc,
-             "Statistics of an image: those of docs/statistics.md.\n\n"
-             "Each attribute is one value for an image of one channel, else a tuple with one for "
-             "each channel.\nValues are over the samples that count: finite, not nodata, not "
-             "masked. Where there are none, floats\nare nan, and extrema and positions None. "
-             "Reading what was not measured is an AttributeError that\nnames what to ask for.");
+PyDoc_STRVAR(
+    stats_doc,
+    "Statistics of an image: those of docs/statistics.md.\n\n"
+    "Each attribute is one value for an image of one channel, else a tuple with one for "
+    "each channel.\nValues are over the samples that count: finite, not nodata, not "
+    "masked. Where there are none, sums are 0,\nother floats nan, and extrema and positions None. "
+    "Reading what was not measured is an\nAttributeError that names what to ask for. "
+    "Stats do not pickle: Records do.");
 
 static const Field fields[] = {COUNT,  N_NAN,    N_INF,    NODATA,      MASKED,   MIN,      MAX,
                                MIN_AT, MAX_AT,   MIN_PAGE, MAX_PAGE,    MIN_FILE, MAX_FILE, SUM,

@@ -204,7 +204,7 @@ PyDoc_STRVAR(to_json_doc, "to_json($self)\n--\n\n"
                           "Returns the transfer as JSON on one line: docs/transforms.md.");
 PyDoc_STRVAR(
     apply_doc,
-    "apply($self, x, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, out=None, "
+    "apply($self, x, /, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, out=None, "
     "device=None,\n      threads=0, stream=None)\n--\n\n"
     "Maps an array, or each image of a batch, of the type and channels that the transfer "
     "was made from.\nReturns an array of the same library, shape and device.\n\n"

@@ -8,7 +8,7 @@ typedef struct Words {
     MethodOptions method;
     ArrayOptions array;
     RunOptions run;
-    PyObject *out;
+    PyObject *out, *reference;
 } Words;
 
 static const Keyword own_keywords[] = {
@@ -17,12 +17,19 @@ static const Keyword own_keywords[] = {
     {NULL, 0},
 };
 
-static int read_words(const char *function, PyObject *kwargs, Words *words)
+static const Keyword match_keywords[] = {
+    {"reference", offsetof(Words, reference)},
+    {"alpha", offsetof(Words, array.alpha)},
+    {"out", offsetof(Words, out)},
+    {NULL, 0},
+};
+
+static int read_words(const char *function, const Keyword *own, PyObject *kwargs, Words *words)
 {
     const KeywordSet sets[] = {{method_keywords, &words->method},
                                {array_keywords, &words->array},
                                {run_keywords, &words->run},
-                               {own_keywords, words}};
+                               {own, words}};
     return keywords_read(function, kwargs, sets, sizeof sets / sizeof sets[0]);
 }
 
@@ -64,7 +71,7 @@ static PyObject *transformed(PyObject *module, PyObject *x, PyObject *reference,
 
 PyDoc_STRVAR(
     normalize_doc,
-    "normalize(x, method=None, *, clip=None, in_range=None, mean=None, std=None, "
+    "normalize(x, /, method=None, *, clip=None, in_range=None, mean=None, std=None, "
     "gamma=None,\n    " COMMON_SIGNATURE "Rescales an image.\n\n"
     "method: 'stretch' maps the extrema to the ends of the output range, or in_range="
     "(black, white);\n  'percentile' does so after cutting clip=(lo, hi) per cent at both "
@@ -97,7 +104,7 @@ static PyObject *normalize(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyDoc_STRVAR(
     equalize_doc,
-    "equalize(x, *, " COMMON_SIGNATURE
+    "equalize(x, /, *, " COMMON_SIGNATURE
     "Equalizes the histogram of an image: docs/transforms.md has the formula. Of RGB "
     "images the luma,\nso that hue and saturation stay, of others each channel.\n\n" ARRAY_WORDS);
 
@@ -107,7 +114,8 @@ static PyObject *of_array(PyObject *module, PyObject *args, PyObject *kwargs, co
 {
     PyObject *x;
     Words words = {.out = NULL};
-    if (!PyArg_ParseTuple(args, format, &x) || read_words(format + 2, kwargs, &words) < 0)
+    if (!PyArg_ParseTuple(args, format, &x) ||
+        read_words(format + 2, own_keywords, kwargs, &words) < 0)
         return NULL;
     return transformed(module, x, NULL, transform, &words);
 }
@@ -119,7 +127,7 @@ static PyObject *equalize(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyDoc_STRVAR(
     clahe_doc,
-    "clahe(x, *, tiles=8, clip_limit=None, " COMMON_SIGNATURE
+    "clahe(x, /, *, tiles=8, clip_limit=None, " COMMON_SIGNATURE
     "Equalizes an image adaptively, with limited contrast.\n\n"
     "tiles: number of tiles (across, down), or one number for both.\n"
     "clip_limit: share of a tile that a bin may hold (default 0.01); with like='opencv' or "
@@ -131,19 +139,21 @@ static PyObject *clahe(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyDoc_STRVAR(match_doc,
-             "match(x, reference, *, " COMMON_SIGNATURE
+             "match(x, /, reference, *, " COMMON_SIGNATURE
              "Gives an image the distribution of values of a reference, channel by channel.\n\n"
              "reference: an image of any size, in the same memory, with the axes of x but for a "
              "batch.\n" ARRAY_WORDS);
 
 static PyObject *match(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *x, *reference;
+    PyObject *x;
     Words words = {.out = NULL};
-    if (!PyArg_ParseTuple(args, "OO:match", &x, &reference) ||
-        read_words("match", kwargs, &words) < 0)
+    if (!PyArg_ParseTuple(args, "O|O:match", &x, &words.reference) ||
+        read_words("match", match_keywords, kwargs, &words) < 0)
         return NULL;
-    return transformed(module, x, reference, IMGSTAT_MATCH, &words);
+    if (words.reference)
+        return transformed(module, x, words.reference, IMGSTAT_MATCH, &words);
+    return PyErr_Format(PyExc_TypeError, "match() needs the argument 'reference'");
 }
 
 #define FUNCTION(name)                                                                     \

@@ -372,10 +372,15 @@ PyObject *transform_array(State *state, PyObject *array, PyObject *out, const Tr
 {
     Call call = {.state = state, .work = work, .chain = work->chain};
     PyObject *result = NULL;
-    if (run_read(run, &call.device, &call.threads) == 0 &&
-        array_images_open(state, array, "the array", options, &call.from) == 0 &&
-        device_check(&call.from.view, call.device) == 0 &&
-        (!work->reference || open_reference(&call, options) == 0))
+    if (PyBytes_Check(array)) /* what imgstat.stats takes for a file */
+        PyErr_SetString(
+            PyExc_TypeError,
+            "bytes are a file: imgstat.open(x).read() has its pixels, and memoryview(x) "
+            "takes the bytes as samples");
+    else if (run_read(run, &call.device, &call.threads) == 0 &&
+             array_images_open(state, array, "the array", options, &call.from) == 0 &&
+             device_check(&call.from.view, call.device) == 0 &&
+             (!work->reference || open_reference(&call, options) == 0))
         result = open_result(&call, array, out, options);
     if (result && (set_way(&call) < 0 || transform_all(&call) < 0)) {
         Py_DECREF(result);

@@ -134,8 +134,11 @@ static int read_batch(State *state, const Words *words, Call *call)
     batch->write.has_nodata = option_given(words->fill);
     if (batch->write.has_nodata && value_read(words->fill, &batch->write.nodata) < 0)
         return -1;
-    if (option_given(words->memory))
-        batch->memory = PyLong_AsUnsignedLongLong(words->memory);
+    long long memory = 0;
+    if (option_given(words->memory) &&
+        integer_read(words->memory, "memory", 0, INT64_MAX, &memory) < 0)
+        return -1;
+    batch->memory = (uint64_t)memory;
     call->progress = option_given(words->progress) ? words->progress : NULL;
     return PyErr_Occurred() ? -1 : 0;
 }

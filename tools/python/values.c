@@ -46,6 +46,19 @@ int value_read(PyObject *number, ImgstatValue *out)
     return 0;
 }
 
+int integer_read(PyObject *number, const char *name, long long least, long long most,
+                 long long *out)
+{
+    int beyond;
+    *out = PyLong_AsLongLongAndOverflow(number, &beyond);
+    if (*out == -1 && PyErr_Occurred())
+        return -1;
+    if (beyond == 0 && *out >= least && *out <= most)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s=%R should be from %lld to %lld", name, number, least, most);
+    return -1;
+}
+
 PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
                        void *context)
 {

@@ -12,6 +12,11 @@ PyObject *value_object(ImgstatValue value);
  * with an exception. */
 int value_read(PyObject *number, ImgstatValue *out);
 
+/* Reads an int from `least` to `most`. 0, or -1 with an exception that names it: a ValueError where
+ * it lies outside, however far. */
+int integer_read(PyObject *number, const char *name, long long least, long long most,
+                 long long *out);
+
 /* Makes a tuple of an object for each channel, or of one channel that object alone. */
 PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
                        void *context);

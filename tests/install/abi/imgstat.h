@@ -413,7 +413,7 @@ typedef struct ImgstatMeasure {
                      * bits. Wider ones are read again and sorted, 4 Mi keys (64 MiB) at a time */
     bool shape;     /* skewness and excess kurtosis */
     bool histogram; /* and entropy */
-    uint32_t bins;  /* of the histogram; 0: one a value up to 16 bits, else 256 */
+    uint32_t bins;  /* of the histogram; 0: one a value of integers up to 16 bits, else 256 */
     bool has_range; /* histogram over [lo, hi]; else all values, or [min, max] */
     double lo, hi;
     unsigned ddof;        /* variance divides by n - ddof */
@@ -786,7 +786,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
 /* Creates the transfer that imgstat_transfer_create makes of all images of a record, from the
  * record: any method for samples of at most 16 bits; for wider ones a stretch, IMGSTAT_MEANSTD and
  * IMGSTAT_GAMMA. reference: the record that IMGSTAT_MATCH matches, else NULL. IMGSTAT_LUMA, and
- * what needs the pixels, are IMGSTAT_ERR_ARG. The record need not be computed. */
+ * what needs the pixels, are IMGSTAT_ERR_ARG. The record need not be computed. The nodata value of
+ * a record is that of its kind: it does not know those of images in memory and of files. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_record(
     const ImgstatMethod *method, const ImgstatRecord *record, const ImgstatRecord *reference,
     ImgstatTransfer **out, ImgstatError *err);
@@ -884,10 +885,12 @@ typedef struct ImgstatWrite {
      * bit. NULL: that of the input if it is lossless, else deflate. */
     const char *compression;
     bool has_level; /* level is given */
-    int level; /* of the compression, 0 to 22; values above its highest level mean that level */
-    /* What undefined samples become: nodata, masked ones, and in integers NaN. No other sample gets
-     * the value. Not given: the nodata value of the input if the output type holds it, else 0, of
-     * floats NaN; masked samples pass where the type stays. */
+    int level;      /* of the compression, 0 to 22, or -1 as if it were not given; values above its
+                       highest level mean that level */
+    /* What undefined samples become in a batch: nodata, masked ones, and in integers NaN. No other
+     * sample gets the value. imgstat_image_save writes samples as they are. Not given: the nodata
+     * value of the input if the output type holds it, else 0, of floats NaN; masked samples pass
+     * where the type stays. */
     bool has_nodata;
     ImgstatValue nodata; /* of any type; one that the output type cannot hold is an error */
     bool fast;           /* writes faster; files with repeating pixels become larger */

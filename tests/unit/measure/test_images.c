@@ -84,6 +84,13 @@ Test(images, are_measured_as_each_alone)
     imgstat_record_destroy(together[1]);
     cr_assert_eq(imgstat_measure_images(device, NULL, 0, NULL, together, NULL), IMGSTAT_OK);
     cr_assert_eq(imgstat_measure_images(device, NULL, 1, NULL, together, NULL), IMGSTAT_ERR_ARG);
+
+    const ImagePro one_failed[] = {images[0], {.memory = IMGSTAT_HOST}}; /* what a call leaves */
+    cr_assert_eq(imgstat_measure_images(device, one_failed, 2, NULL, together, NULL),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_null(together[0]);
+    cr_assert_eq(imgstat_measure_image(device, &one_failed[1], NULL, together, NULL),
+                 IMGSTAT_ERR_ARG);
     for (unsigned i = 0; i < IMAGES; i++)
         imgstat_image_release(&images[i]);
     imgstat_device_close(device);

@@ -265,7 +265,7 @@ Test(record, wide_types_need_counts_and_pixels)
     cr_assert(imgstat_record_compute(with, &how, &error) == IMGSTAT_OK);
     how.mode = true;
     check_refused(imgstat_record_compute(with, &how, &error), &error, IMGSTAT_ERR_ARG,
-                  "the mode of f32 samples needs the pixels");
+                  "a record of f32 samples has no mode: that takes the pixels");
     how = (ImgstatMeasure){.histogram = true};
     check_refused(imgstat_record_compute(with, &how, &error), &error, IMGSTAT_ERR_ARG, "histogram");
     how = (ImgstatMeasure){.region = {.width = 1, .height = 1}};

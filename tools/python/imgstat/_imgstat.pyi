@@ -2,7 +2,7 @@
 # The types of the extension; its docstrings say what everything means. Where an image has several channels, attributes
 # of Stats are tuples with a value for each: that is the Any in `float | Any`.
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, SupportsIndex, final, overload
 
 __version__: str
@@ -37,6 +37,7 @@ class Array:
     def tolist(self) -> Any: ...
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __dlpack__(
         self,
@@ -157,6 +158,7 @@ class Record:
     def of(
         cls,
         x: Any,
+        /,
         *,
         axes: str | None = None,
         mask: Any = None,
@@ -247,6 +249,7 @@ class Transfer:
     def apply(
         self,
         x: Any,
+        /,
         *,
         axes: str | None = None,
         mask: Any = None,
@@ -275,7 +278,7 @@ class Transfer:
 class Dataset:
     def __new__(cls) -> Dataset: ...
     @classmethod
-    def of(cls, files: Iterable[Any], **options: Any) -> Dataset: ...
+    def of(cls, files: Iterable[Any], /, **options: Any) -> Dataset: ...
     @classmethod
     def from_bytes(cls, data: Any, /) -> Dataset: ...
     @classmethod
@@ -285,6 +288,7 @@ class Dataset:
     def measure(
         self,
         files: Iterable[Any],
+        /,
         *,
         group: str | Callable[[Any], str] | None = None,
         by: Literal["all", "channel"] = "all",
@@ -352,6 +356,7 @@ class FileHandle:  # imgstat.File
 # x is an array of any library; a batch of arrays gives a list.
 def stats(
     x: Any,
+    /,
     *,
     percentiles: float | Sequence[float] | None = None,
     method: Literal["linear", "nearest"] = "linear",
@@ -371,6 +376,7 @@ def stats(
 ) -> Stats | Any: ...
 def histogram(
     x: Any,
+    /,
     bins: int | None = None,
     range: _Range | None = None,
     *,
@@ -384,6 +390,7 @@ def histogram(
 ) -> Histogram | Any: ...
 def percentile(
     x: Any,
+    /,
     q: float | Sequence[float],
     *,
     method: Literal["linear", "nearest"] = "linear",
@@ -397,6 +404,7 @@ def percentile(
 ) -> Any: ...
 def normalize(
     x: Any,
+    /,
     method: _Method | None = None,
     *,
     clip: _Range | None = None,
@@ -420,6 +428,7 @@ def normalize(
 ) -> Any: ...
 def equalize(
     x: Any,
+    /,
     *,
     dtype: _Dtype | None = None,
     out_range: tuple[_Amount, _Amount] | None = None,
@@ -437,6 +446,7 @@ def equalize(
 ) -> Any: ...
 def clahe(
     x: Any,
+    /,
     *,
     tiles: int | tuple[int, int] = 8,
     clip_limit: float | None = None,
@@ -456,6 +466,7 @@ def clahe(
 ) -> Any: ...
 def match(
     x: Any,
+    /,
     reference: Any,
     *,
     dtype: _Dtype | None = None,

@@ -36,7 +36,8 @@ def _type(image: Any) -> str:
     """The name of its sample type, as numpy has it."""
     if not hasattr(image, "dtype"):
         return FORMATS[memoryview(image).format.lstrip("@=<")]
-    name = getattr(image.dtype, "__name__", str(image.dtype))
+    dtype = image.dtype  # that of numpy has a name in either order of bytes
+    name: str = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     return name.rpartition(".")[2]
 
 
@@ -46,6 +47,8 @@ def _limits(name: str) -> tuple[float, float]:
         return 0, 2 ** int(name[4:]) - 1
     if name == "float" or name.startswith("float"):
         return -1, 1
+    if name not in FORMATS.values():
+        raise ValueError(f"{name!r} is no type of samples")
     bits = int(name.lstrip("uint"))
     return (0, 2**bits - 1) if name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -183,7 +186,8 @@ def _mapped(image: Any, function: Callable[[Any], Any]) -> Any:
         return function(image)
     info = numpy.iinfo(image.dtype)
     values = numpy.arange(info.min, info.max + 1).astype(image.dtype)
-    unsigned = image.view(f"u{image.dtype.itemsize}")  # negative values come behind the others
+    # Negative values come behind the others.
+    unsigned = image.view(f"{image.dtype.byteorder}u{image.dtype.itemsize}")
     return function(numpy.roll(values, info.min))[unsigned]
 
 
@@ -267,7 +271,10 @@ def equalize_adapthist(image: Any, kernel_size: int | Sequence[int] | None = Non
     height, width = _shape(image)[:2]
     if kernel_size is None:
         kernel_size = max(height // 8, 1), max(width // 8, 1)
-    rows, columns = kernel_size if isinstance(kernel_size, Sequence) else (kernel_size, kernel_size)
+    size: Any = kernel_size  # numpy's arrays, too
+    rows, columns = size if hasattr(size, "__len__") else (size, size)
+    if rows < 1 or columns < 1:
+        raise ValueError(f"kernel_size={size!r} should be at least 1")
     if not _is_like_skimage(like):
         tiles = max(round(width / columns), 1), max(round(height / rows), 1)
         return _imgstat.clahe(image, tiles=tiles, clip_limit=clip_limit)

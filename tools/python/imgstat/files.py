@@ -124,7 +124,7 @@ class Page:
         if rows < 1:
             raise ValueError(f"rows={rows} should be at least 1")
         for first in range(0, self.height, rows):
-            yield self.read((first, rows))
+            yield self.read((first, min(rows, self.height)))
 
     def stats(self, **options: Any) -> Stats:
         """Measure the page: the options of imgstat.stats for arrays, and region=(x, y, width, height)."""
@@ -189,12 +189,13 @@ class File(Sequence[Page]):
             if len(found) != 1:
                 raise KeyError(page)
             return Page(self, found[0])
-        n = len(self)
+        indices = range(len(self))
         if isinstance(page, slice):
-            return tuple(Page(self, index) for index in range(n)[page])
-        if not -n <= page < n:
-            raise IndexError(f"{self.name} has {n} pages")
-        return Page(self, page % n)
+            return tuple(Page(self, index) for index in indices[page])
+        try:
+            return Page(self, indices[page])
+        except IndexError:
+            raise IndexError(f"{self.name} has no page {page}: it has {len(indices)}") from None
 
     def read(self, page: int | str | None = None) -> Any:
         """Return the pixels of a page, or of the first image."""
@@ -268,11 +269,15 @@ def save(array: Any, target: Target, *, like: Page | None = None, format: str | 
     compression: 'none', 'deflate'; of TIFF also 'lzw', 'packbits', 'zstd', 'lzma', 'ccittfax4'. level: of it, 0 to 22.
     fast: writes faster; files with repeating pixels become larger.  replace: an existing file may be replaced.
     alpha: index of the channel that is alpha; of PNG the last one of 2 or 4 channels is.
-    bits: significant bits of integers, such as 12 in uint16.  nodata: value of undefined samples, which TIFF records.
+    bits: significant bits of integers, such as 12 in uint16. TIFF records 1, 2, 4, and others where like has as many; PNG
+      has 1, 2, 4 bits of one channel, others are widened to 8 or 16, and sBIT records them.
+    nodata: value of undefined samples, which TIFF records.
 
     What the output lacks of like is a UserWarning. Raises imgstat.Error or, for an array that no file holds,
     ValueError; the exception of an object is the __cause__.
     """
+    if not isinstance(like, Page | None):
+        raise TypeError(f"like={like!r} should be a Page")
     page = {"like": like._file._handle, "page": like.index} if like else {}
     save_array(array, target, format=format, compression=compression, level=level, fast=fast, replace=replace,
                axes=axes, alpha=alpha, bits=bits, nodata=nodata, **page)
@@ -316,6 +321,8 @@ def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) 
     options: those of open and of Page.stats. A file that fails is yielded with its error; its good images come first.
     Closing the generator, or Ctrl-C, ends it. Statistics of all images as one: imgstat.Dataset.
     """
+    if isinstance(files, str | bytes):
+        raise TypeError("an iterable of files is wanted, not one file")
     opened = {word: options.pop(word) for word in _OPEN_OPTIONS if word in options}
     options = {"threads": 1, **options}
     n = threads or len(os.sched_getaffinity(0))

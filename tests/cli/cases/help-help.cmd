@@ -1,0 +1,1 @@
+imgstat help help | head -n 3
