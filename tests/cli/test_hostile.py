@@ -93,7 +93,8 @@ def test_transfers(program, folder):
 
 def test_bins_of_channels(program, folder):
     file = write(folder, "channels.tif", hostile.many_channels(1000))
-    stats(program, file, "ask for fewer bins", "--bins", 1 << 24, most=1500)
+    if not is_sanitized(program):  # their peak is what matters
+        stats(program, file, "ask for fewer bins", "--bins", 1 << 24, most=1500)
     stats(program, file, None, "--bins", 1000, most=200)
 
 

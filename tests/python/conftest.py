@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the Python package share."""
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ except ImportError:
 else:  # the same cases every time, and no time limit for a loaded machine
     hypothesis.settings.register_profile("imgstat", deadline=None, derandomize=True, print_blob=True)
     hypothesis.settings.load_profile("imgstat")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
 
 
 @pytest.fixture
