@@ -452,7 +452,8 @@ typedef struct ImgstatStats {
     ImgstatValue mode;         /* undefined where count is 0 */
     /* How many samples lie at the ends of full scale, 0 to 2^bits - 1, with sign -2^(bits - 1) to
      * 2^(bits - 1) - 1: clipped ones, say. IMGSTAT_COUNT_UNKNOWN where count is 0, of floats, and
-     * of integers beyond 16 bits with a sample at the end. */
+     * of integers beyond 16 bits with samples there and others, unless the pixels were read again:
+     * for a median, percentiles, a mode, a histogram or a shape. */
     uint64_t low, high;
 } ImgstatStats;
 
