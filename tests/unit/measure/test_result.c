@@ -201,8 +201,23 @@ Test(traps, extremes)
     image = measure_wrap(big, 4, 1, 1, IMGSTAT_F64);
     stats = measure_stats(&image, &how);
     cr_assert(stats.count == 4 && stats.min.as.f == -1.5e308 && stats.max.as.f == 1.7e308);
-    cr_assert(isnan(stats.variance) && isnan(stats.stddev) && isnan(stats.skewness));
+    cr_assert(isnan(stats.variance) && isnan(stats.mean) && isnan(stats.skewness));
+    /* Of 1.5, -1.5, 1.7 and 1: mean 0.675, squares of distances 0.825^2 + 2.175^2 + 1.025^2 +
+     * 0.325^2 = 6.5675. */
+    cr_assert(is_near(stats.stddev, 1e308L * sqrtl(6.5675L / 4), 2e-16));
     cr_assert_eq(stats.median, 1.25e308);
+    const double ends[2] = {DBL_MAX, -DBL_MAX};
+    for (unsigned ddof = 0; ddof < 2; ddof++) {
+        const ImgstatMeasure deviation = {.ddof = ddof};
+        image = measure_wrap(ends, 2, 1, 1, IMGSTAT_F64);
+        stats = measure_stats(&image, &deviation);
+        cr_assert(ddof ? isnan(stats.stddev) : stats.stddev == DBL_MAX,
+                  "sqrt(2) times that is none");
+    }
+    const double equal[3] = {DBL_MAX, DBL_MAX, DBL_MAX};
+    image = measure_wrap(equal, 3, 1, 1, IMGSTAT_F64);
+    stats = measure_stats(&image, NULL);
+    cr_assert(stats.stddev == 0);
 
     /* The squares overflow, the deviation does not. */
     const double far[5] = {1e303, 2e303, 3e303, 4e303, 2.5e303};
