@@ -263,6 +263,25 @@ def test_pages(program, folder):
     run(program, *words)
 
 
+def test_measured(program, folder):
+    """stats had no --memory: each of 16 threads kept a page."""
+    (folder / "in").mkdir()
+    write(folder / "in" / "0.tif", 4000, 3000, "f32", 1, NONE)
+    write(folder / "in" / "1.tif", 4000, 3000, "u16", 3, DEFLATE)
+    write_tiles(folder / "in" / "2.tif", 1024, 1024, 256)
+    for i in range(3, 12):
+        os.link(folder / "in" / f"{i % 3}.tif", folder / "in" / f"{i}.tif")
+    words = ["--json", "--device", "cpu", "--jobs", "16", folder / "in"]
+    for command in (["stats"], ["stats", "--by", "all"], ["hist"]):
+        whole = run(program, *command, *words).stdout
+        check(run(program, *command, "--memory", "32M", *words).stdout == whole, f"{command}: the same results")
+        if not is_sanitized(program):
+            most = peak(program, *command, "--memory", "32M", "--jobs", "16", "--device", "cpu", folder / "in")
+            check(most <= 32 + SLACK, f"{command}: {most} MiB")
+    done = run(program, "stats", "--memory", "31M", *words, status=2).stderr
+    check(b"--memory" in done and b"32M" in done, f"{done!r}")
+
+
 def test_match(program, folder):
     """What is matched to was counted beside the page, though it is measured first: 16 bits needed 33 to 43 MiB."""
     write(folder / "gray.tif", 2500, 2000, "u16", 1, NONE)
