@@ -72,13 +72,9 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
 {
     const uint64_t least = page_reader_band_bytes(decoder),
                    whole = page_reader_whole_bytes(decoder);
-    const bool matches =
-        !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH && pipeline->reference;
-    const PageToMeasure page = page_to_measure(decoder), *const reference =
-                                                             matches ? reference_page(
-                                                                           pipeline->reference,
-                                                                           decoder->options.threads)
-                                                                     : NULL;
+    const PageToMeasure page = page_to_measure(decoder), *reference = NULL;
+    if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH && pipeline->reference)
+        reference = reference_page(pipeline->reference, decoder->options.threads);
     if (least > UINT64_MAX / 16 || (reference && reference->band_bytes > UINT64_MAX / 16))
         return (PageMemory){.bytes = UINT64_MAX / 2};
     const uint64_t n = bands(decoder), own = measured_bytes(pipeline, &page, n),

@@ -107,7 +107,8 @@ static ImgstatResult measure(Reference *reference, TransformWorker *worker, Imgs
         record_destroy(input->record);
         input->record = NULL;
     }
-    buffer_cache_trim(worker->device->cache, 0);
+    if (worker->device->cache)
+        buffer_cache_trim(worker->device->cache, 0);
     if (res == IMGSTAT_OK)
         reference->match[mode] = (MatchReference){.sample = shape->sample,
                                                   .bits = shape->bits,
