@@ -162,7 +162,8 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
         result_ranks_only(set->how, sample) && page_reader_direct_rows(set->device, decoder);
     const bool keep = result_reads_again(set->how, sample) && set->how->region.width == 0 &&
                       page_reader_whole_bytes(decoder) <= KEEP_BYTES &&
-                      page_reader_whole_bytes(decoder) <= decoder->how.limits.max_tile_bytes &&
+                      (decoder->how.limits.max_tile_bytes == 0 ||
+                       page_reader_whole_bytes(decoder) <= decoder->how.limits.max_tile_bytes) &&
                       !fetch;
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, &reader, err));
