@@ -452,7 +452,8 @@ typedef struct ImgstatStats {
     ImgstatValue mode;         /* undefined where count is 0 */
     /* How many samples lie at the ends of full scale, 0 to 2^bits - 1, with sign -2^(bits - 1) to
      * 2^(bits - 1) - 1: clipped ones, say. IMGSTAT_COUNT_UNKNOWN where count is 0, of floats, and
-     * of integers beyond 16 bits with a sample at the end. */
+     * of integers beyond 16 bits with samples there and others, unless the pixels were read again:
+     * for a median, percentiles, a mode, a histogram or a shape. */
     uint64_t low, high;
 } ImgstatStats;
 
@@ -1115,6 +1116,10 @@ typedef struct ImgstatMeasureBatch {
     void (*fallen_back)(void *context, const char *why); /* as in ImgstatBatch */
     unsigned threads; /* in all; 0: as many as the process may run on */
     bool levels;      /* levels of images are measured as well; pages come in the file's order */
+    /* Bytes for pixels and codecs of all files at work, at least 32 MiB; 0: no limit. Fewer files
+     * are measured at a time, by fewer threads; files with a strip, a tile or a row of them beyond
+     * a quarter are refused. Peak memory of the program stays below that plus 64 MiB. */
+    size_t memory;
     /* Called for every page and every failure of a job, in the order of pages. Any thread, but one
      * call at a time for a job. Pages after a failed one are measured as well; if no page of a file
      * is good, only the first failure is reported. False: the rest of the job is left out, and its

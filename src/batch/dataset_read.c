@@ -150,7 +150,7 @@ static ImgstatResult read_file(DatasetRead *read, Worker *worker, const ImgstatJ
                       : error_file(err, IMGSTAT_ERR_ARG, job->input,
                                    "cannot be read a second time, as exact statistics of the wider "
                                    "types among these images need");
-    ImgstatOpen open = read->batch->open;
+    ImgstatOpen open = measure_open(read->batch);
     open.warn = NULL; /* the first read has warned */
     ImgstatFile *file = NULL;
     ImgstatResult res = job_open(job, &open, NULL, &file, err);
@@ -246,8 +246,7 @@ static ImgstatResult read_files(DatasetRead *read, ImgstatError *err)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "exact statistics of wider types than 16 bits read all images again, and "
                          "these cannot be read again");
-    IMGSTAT_TRY(
-        measure_open_stream(read->stream, read->batch->threads, 0, &queue, &read->share, err));
+    IMGSTAT_TRY(measure_open_stream(read->stream, read->batch, 0, &queue, &read->share, err));
     read->jobs = &queue;
     read->error = (ImgstatError){0};
     read->states = (Digest){0};

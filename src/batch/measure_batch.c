@@ -79,7 +79,8 @@ static bool open_fed(void *context, size_t job, bool *unusual, ImgstatFile **fil
 {
     const MeasureRun *const run = &((Run *)context)->measure;
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
-    return feeding_open_job(what, &run->batch->open, NULL, unusual, file);
+    const ImgstatOpen open = measure_open(run->batch);
+    return feeding_open_job(what, &open, NULL, unusual, file);
 }
 
 static double work_fed(void *context, void *worker, size_t job, const FedPages *page, void *result)
@@ -210,9 +211,33 @@ static ImgstatResult begin(Run *run, InOrder *order, MeasureWorker *first, Imgst
     return open_alone(run, first, err);
 }
 
-ThreadShare measure_share(size_t n, unsigned threads)
+ThreadShare measure_share(const ImgstatMeasureBatch *batch, size_t n)
 {
-    return thread_share(n, threads, FILES_A_WORKER);
+    enum {
+        WORKER_BYTES = 160 << 20, /* a page that is kept, keys that are sorted, counters */
+        THREAD_BYTES = 8 << 20    /* counters, a tile, its decoder */
+    };
+    const ThreadShare share = thread_share(n, batch->threads, FILES_A_WORKER);
+    if (batch->memory == 0)
+        return share;
+    const size_t workers = batch->memory / WORKER_BYTES, all = batch->memory / THREAD_BYTES;
+    const size_t threads = (size_t)share.workers * share.threads;
+    return thread_share(workers == 0              ? 1
+                        : workers < share.workers ? workers
+                                                  : share.workers,
+                        (unsigned)(all == 0        ? 1
+                                   : all < threads ? all
+                                                   : threads),
+                        FILES_A_WORKER);
+}
+
+ImgstatOpen measure_open(const ImgstatMeasureBatch *batch)
+{
+    const uint64_t most = batch->memory / 4;
+    ImgstatOpen open = batch->open;
+    if (most > 0 && (open.limits.max_tile_bytes == 0 || open.limits.max_tile_bytes > most))
+        open.limits.max_tile_bytes = most;
+    return open;
 }
 
 ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, ThreadShare share,
@@ -267,5 +292,5 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input", i);
     JobQueue queue;
     job_queue_of_array(jobs, n, &queue);
-    return measure_queue(batch, &queue, measure_share(n, batch->threads), NULL, err);
+    return measure_queue(batch, &queue, measure_share(batch, n), NULL, err);
 }

@@ -7,8 +7,11 @@
 #include "batch/job_queue.h"
 #include "codec/page_list.h"
 
-/* Divides the threads among n files that are measured. */
-ThreadShare measure_share(size_t n, unsigned threads);
+/* Divides the threads among n files that are measured, as far as there is memory for them. */
+ThreadShare measure_share(const ImgstatMeasureBatch *batch, size_t n);
+
+/* Returns how the files of a batch are opened. */
+ImgstatOpen measure_open(const ImgstatMeasureBatch *batch);
 
 /* Outcomes that wait for the report of an earlier job, where a device decodes: what the processor
  * does while it opens, and all that is in its batches. */
@@ -16,8 +19,9 @@ enum { FED_AHEAD = 8192 };
 
 /* Opens a stream of jobs, and divides the threads among them. ahead: outcomes that may wait for the
  * report of an earlier job; 0: a few for each worker. job_queue_close closes it. */
-ImgstatResult measure_open_stream(const ImgstatJobStream *stream, unsigned threads, size_t ahead,
-                                  JobQueue *queue, ThreadShare *share, ImgstatError *err);
+ImgstatResult measure_open_stream(const ImgstatJobStream *stream, const ImgstatMeasureBatch *batch,
+                                  size_t ahead, JobQueue *queue, ThreadShare *share,
+                                  ImgstatError *err);
 
 /* Measures jobs. into: NULL, or what the records of pages are added to; batch->page is optional
  * then, and batch->how asks for records that merge. */

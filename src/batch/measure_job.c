@@ -228,7 +228,7 @@ static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job, cons
                    .what = what,
                    .counted = counted,
                    .outcome = outcome};
-    ImgstatOpen open = run->batch->open;
+    ImgstatOpen open = measure_open(run->batch);
     open.warn = on_warning;
     open.warn_context = &m;
     ImgstatError error = {0};

@@ -306,7 +306,11 @@ static ImgstatResult make_transfer(Jobs *jobs, TransformWorker *worker, const Sh
     const TransferChannel channel = transfer_channel_of(&group->key);
     const bool fewer = bits > 0 && bits != group->shape.bits;
     shape.kept_bits = fewer ? (uint8_t)bits : 0;
-    IMGSTAT_TRY(transfer_of_input(&jobs->pipeline, worker, group->input, &shape, NULL, &wide, err));
+    const MatchReference *reference;
+    IMGSTAT_TRY(reference_get(jobs->pipeline.reference, worker, &jobs->method, &shape, NULL,
+                              &reference, err));
+    IMGSTAT_TRY(transfer_create(worker->device->cache, &jobs->method, &shape, group->input->sources,
+                                reference, &wide, err));
     if (!fewer)
         return transfer_set_add(&jobs->made, wide, &channel, err);
     ImgstatResult res = transfer_fewer_bits(NULL, wide, bits, &made, err);

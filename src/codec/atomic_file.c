@@ -248,8 +248,9 @@ ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *fro
 {
     if ((output->most > 0 || output->memory) && (at > output->most || bytes > output->most - at))
         return error_file(err, IMGSTAT_ERR_LIMIT, output->name,
-                          "takes more than the limit of %llu bytes for an input of its size, which "
-                          "\"unlimited\" lifts",
+                          output->memory ? "takes more than the %llu bytes of its memory"
+                                         : "takes more than the limit of %llu bytes for an input "
+                                           "of its size, which \"unlimited\" lifts",
                           (unsigned long long)output->most);
     IMGSTAT_TRY(cancel_check(output->cancel, err));
     if (output->memory) {

@@ -21,7 +21,7 @@ typedef struct AtomicFile {
     bool standard;        /* copied to standard output */
     ImgstatOutput sink;   /* where the bytes are copied; its write is NULL without a sink */
     bool sink_began;      /* write was called */
-    uint64_t most;        /* bytes that it may have; 0: any number */
+    uint64_t most;        /* bytes that it may have; 0: any number, but in memory */
     uint8_t *memory;      /* takes the bytes, `most` of them at most; NULL: fd does */
     uint64_t end;         /* of what it has taken */
     const Cancel *cancel; /* checked at each write, and while a pipe is waited for; NULL: never */

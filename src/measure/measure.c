@@ -8,7 +8,8 @@
 #include "record/kind.h"
 
 enum {
-    KEEP_BYTES = 64 << 20,   /* pages up to this stay in memory where they are read again */
+    KEEP_BYTES = 64 << 20,   /* pages up to this, and to what a tile may take, stay in memory where
+                              * they are read again */
     SCRATCH_BYTES = 48 << 20 /* what is kept between two pages */
 };
 
@@ -160,7 +161,10 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     const bool fetch =
         result_ranks_only(set->how, sample) && page_reader_direct_rows(set->device, decoder);
     const bool keep = result_reads_again(set->how, sample) && set->how->region.width == 0 &&
-                      page_reader_whole_bytes(decoder) <= KEEP_BYTES && !fetch;
+                      page_reader_whole_bytes(decoder) <= KEEP_BYTES &&
+                      (decoder->how.limits.max_tile_bytes == 0 ||
+                       page_reader_whole_bytes(decoder) <= decoder->how.limits.max_tile_bytes) &&
+                      !fetch;
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, &reader, err));
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));

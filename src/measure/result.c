@@ -46,6 +46,13 @@ bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample)
            !how->shape && !how->histogram && !how->mergeable;
 }
 
+/* Samples of a wide type at an end of full scale: those between the edges. The largest key has no
+ * edge behind it, and the others are counted. */
+typedef struct EndCount {
+    uint64_t edge[2], bin;
+    bool read;
+} EndCount;
+
 /* While a record is made. */
 typedef struct Work {
     ImgstatRecord *out;
@@ -60,6 +67,7 @@ typedef struct Work {
     RangeCount *ranges;
     DigitCount *tops; /* of largest keys that no edge can exceed */
     size_t n_ranges, n_tops;
+    EndCount *ends; /* NULL, or two a channel: low and high */
     double *center;
     Central *central;
 } Work;
@@ -114,10 +122,9 @@ static ImgstatResult make_histograms(Work *work, ImgstatError *err)
     if (!work->how->histogram)
         return IMGSTAT_OK;
     Record *const record = work->out->record;
-    work->ranges = calloc(work->channels, sizeof *work->ranges);
     work->tops = calloc(work->channels, sizeof *work->tops);
-    if (!work->ranges || !work->tops)
-        return error_memory(err, work->channels * sizeof *work->ranges, "histograms");
+    if (!work->tops)
+        return error_memory(err, work->channels * sizeof *work->tops, "histograms");
     for (uint16_t c = 0; c < work->channels; c++) {
         Histogram *const h = &work->out->channel[c].histogram;
         IMGSTAT_TRY(histogram_create(cache, record, c, bits, work->how, h, err));
@@ -137,6 +144,38 @@ static ImgstatResult make_histograms(Work *work, ImgstatError *err)
         if (!(top->bins = buffer_cache_acquire_zeroed(cache, 65536, sizeof *top->bins)))
             return error_memory(err, 65536 * sizeof *top->bins, "counters");
         work->n_tops++;
+    }
+    return IMGSTAT_OK;
+}
+
+/* Ends of full scale that samples may lie at are counted where the pixels are read again. */
+static ImgstatResult make_ends(Work *work, ImgstatError *err)
+{
+    const Record *const record = work->out->record;
+    if (work->narrow || sample_is_float(record->sample) || !work->reads ||
+        !result_reads_again(work->how, record->sample))
+        return IMGSTAT_OK;
+    work->ends = calloc(2 * (size_t)work->channels, sizeof *work->ends);
+    if (!work->ends)
+        return error_memory(err, 2 * work->channels * sizeof *work->ends, "counters");
+    for (uint16_t c = 0; c < work->channels; c++) {
+        const Tally *const tally = &record->tally[c];
+        uint64_t key[2];
+        sample_full_scale(record->sample, work->out->kind->bits, &key[0], &key[1]);
+        for (int k = 0; k < 2 && tally->min_key < tally->max_key; k++) {
+            EndCount *const end = &work->ends[2 * c + k];
+            end->read = key[k] >= tally->min_key && key[k] <= tally->max_key;
+            if (!end->read)
+                continue;
+            const bool last = key[k] == UINT64_MAX;
+            end->edge[0] = last ? tally->min_key : key[k];
+            end->edge[1] = last ? key[k] : key[k] + 1;
+            work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
+                                                          .n_bins = 1,
+                                                          .edge = end->edge,
+                                                          .per_bin = 1, /* any guess is right */
+                                                          .bins = &end->bin};
+        }
     }
     return IMGSTAT_OK;
 }
@@ -249,15 +288,19 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Finds how many samples lie at an end of full scale. */
-static uint64_t count_at_end(const Record *record, uint16_t c, uint64_t end)
+/* Finds how many samples lie at an end of full scale. read: NULL, or what was counted there. */
+static uint64_t count_at_end(const Record *record, uint16_t c, uint64_t end, const EndCount *read)
 {
     const Tally *const tally = &record->tally[c];
     if (end < tally->min_key || end > tally->max_key)
         return 0;
     if (sample_is_narrow(record->sample))
         return record->bins[c * sample_record_bins(record->sample) + end];
-    return IMGSTAT_COUNT_UNKNOWN;
+    if (tally->min_key == tally->max_key)
+        return tally->n;
+    if (!read || !read->read)
+        return IMGSTAT_COUNT_UNKNOWN;
+    return end == UINT64_MAX ? tally->n - read->bin : read->bin;
 }
 
 static void fill_ends(Work *work, uint16_t c)
@@ -268,8 +311,9 @@ static void fill_ends(Work *work, uint16_t c)
     if (stats->count == 0 || sample_is_float(record->sample))
         return;
     sample_full_scale(record->sample, work->out->kind->bits, &low, &high);
-    stats->low = count_at_end(record, c, low);
-    stats->high = count_at_end(record, c, high);
+    const EndCount *const ends = work->ends ? &work->ends[2 * c] : NULL;
+    stats->low = count_at_end(record, c, low, ends);
+    stats->high = count_at_end(record, c, high, ends ? ends + 1 : NULL);
 }
 
 /* Returns the entropy of the values if the type has one bin a value and the request has no bins of
@@ -291,8 +335,13 @@ static ImgstatResult find_all(Work *work, ImgstatError *err)
     ImgstatResult res = list_ranks(work, err);
     if (res == IMGSTAT_OK && work->n_stats)
         res = percentile_search_start(work->cache, &search, record, work->stat, work->n_stats, err);
+    if (res == IMGSTAT_OK && !(work->ranges = calloc(3 * (size_t)work->channels,
+                                                     sizeof *work->ranges))) /* a histogram, ends */
+        res = error_memory(err, 3 * work->channels * sizeof *work->ranges, "histograms");
     if (res == IMGSTAT_OK)
         res = make_histograms(work, err);
+    if (res == IMGSTAT_OK)
+        res = make_ends(work, err);
     if (res == IMGSTAT_OK)
         res = make_centers(work, err);
     if (res == IMGSTAT_OK && work->reads)
@@ -339,6 +388,7 @@ ImgstatResult result_compute(ImgstatRecord *record, const ImgstatMeasure *how,
         buffer_cache_release(work.tops[i].bins);
     free(work.tops);
     free(work.ranges);
+    free(work.ends);
     free(work.stat);
     free(work.center);
     free(work.central);

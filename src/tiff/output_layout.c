@@ -13,7 +13,7 @@
 
 enum {
     STRIP_BYTES = 256 << 10, /* of strips where the input has none: small enough to share out */
-    MAX_STRIP = 64 << 20,    /* compressed strips are held whole; larger ones are divided, and
+    MAX_STRIP = 32 << 20,    /* compressed strips are held whole; larger ones are divided, and
                               * smaller ones where the caller has less memory */
     PHOTO_LINEAR_RAW = 34892
 };
@@ -150,7 +150,7 @@ static int level_within(uint16_t compression, int level, uint64_t most)
 
 static uint64_t level_room(const EncodeOptions *how)
 {
-    return how->strip_bytes ? 4 * (uint64_t)how->strip_bytes : UINT64_MAX;
+    return how->strip_bytes ? 8 * (uint64_t)how->strip_bytes : UINT64_MAX;
 }
 
 static ImgstatResult choose_compression(const char *output, const EncodeOptions *how,

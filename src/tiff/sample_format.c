@@ -9,6 +9,7 @@
 #include "base/sample.h"
 #include "tiff/decoder.h"
 #include "tiff/field_rewrite.h"
+#include "tiff/tag_source.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -148,6 +149,28 @@ static const char *find_text(TiffDecoder *td, uint32_t tag, size_t *bytes)
     return data;
 }
 
+/* Copies GDAL's text of the page, or of the image whose level it is. *out is NULL where there is
+ * none. */
+static ImgstatResult band_text(TiffDecoder *td, char **out, ImgstatError *err)
+{
+    const PageList *const list = &td->base.list;
+    const PageEntry *const entry = &list->entry[td->base.page.page];
+    size_t bytes = 0;
+    const char *const found = find_text(td, TAG_GDAL_METADATA, &bytes);
+    *out = NULL;
+    if (bytes > 0) {
+        *out = strndup(found, bytes); /* the field may lack its NUL */
+        return *out ? IMGSTAT_OK : error_memory(err, bytes, "channel names");
+    }
+    TiffTagSource file;
+    TiffLoaded field;
+    if (entry->role != IMGSTAT_ROLE_LEVEL || !tiff_tag_source(td->base.source, &file))
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(tiff_tag_load(&file, list->entry[entry->owner].at, TAG_GDAL_METADATA, &field, err));
+    *out = (char *)field.data;
+    return IMGSTAT_OK;
+}
+
 /* Channels that are no colours have the names that the file gives them: of the stack's channel, of
    GDAL's bands. own: channels that the colour space has. */
 static ImgstatResult name_by_texts(TiffDecoder *td, size_t own, ImgstatError *err)
@@ -155,22 +178,21 @@ static ImgstatResult name_by_texts(TiffDecoder *td, size_t own, ImgstatError *er
     const ImgstatPage *const page = &td->base.page;
     const size_t n = page->channels, room = n * STACK_NAME_BYTES;
     const size_t first = td->layout.photometric > PHOTOMETRIC_MINISBLACK ? own : 0;
-    size_t bytes = 0;
+    char *text;
     if (first >= n)
         return IMGSTAT_OK;
     if (n == 1 && page->axis_name) {
         td->names[0] = (char *)(uintptr_t)page->axis_name;
         return IMGSTAT_OK;
     }
-    const char *const found = find_text(td, TAG_GDAL_METADATA, &bytes);
-    if (bytes == 0)
+    IMGSTAT_TRY(band_text(td, &text, err));
+    if (!text)
         return IMGSTAT_OK;
-    char *const text = strndup(found, bytes); /* the field may lack its NUL */
     char(*const names)[STACK_NAME_BYTES] = malloc(room);
     td->band_names = names;
-    if (!text || !names) {
+    if (!names) {
         free(text);
-        return error_memory(err, bytes + room, "channel names");
+        return error_memory(err, room, "channel names");
     }
     gdal_band_names(text, page->channels, names);
     free(text);

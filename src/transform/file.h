@@ -35,10 +35,11 @@ static inline size_t sort_bytes(uint64_t memory)
     return (size_t)(memory / 8);
 }
 
-/* The largest strip that is compressed: libtiff holds it six times. */
+/* The largest strip that is compressed: libtiff holds it six times. The default memory has the
+ * largest of any (tiff/output_layout.c). */
 static inline size_t strip_bytes(uint64_t memory)
 {
-    return (size_t)(memory / 16);
+    return (size_t)(memory / 32);
 }
 
 /* ---- transform/page_memory.c ---- */

@@ -19,6 +19,7 @@ typedef struct Group {
     const uint32_t *pages; /* n of them */
     uint32_t n;
     TransferInput *input; /* NULL until the first page is open */
+    const MatchReference *reference;
 } Group;
 
 /* Measures page i, or reads it again for a request. */
@@ -32,9 +33,12 @@ static ImgstatResult read_page(Group *group, uint32_t i, const ReadRequest *requ
     IMGSTAT_TRY(imgstat_file_page(group->file, group->pages[i], NULL, err));
     TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(undefined_choose(group->pipeline, decoder, &shape, err));
-    if (!group->input)
+    if (!group->input) {
+        IMGSTAT_TRY(reference_get(group->pipeline->reference, worker, group->pipeline->method,
+                                  &shape, decoder->source->name, &group->reference, err));
         IMGSTAT_TRY(transfer_input_create(group->pipeline->method, &shape,
                                           sort_bytes(group->pipeline->memory), &group->input, err));
+    }
     IMGSTAT_TRY(transfer_shapes_check(group->pipeline->method, &group->input->shape, &shape,
                                       decoder->source->name, err));
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &reader, err));
@@ -75,8 +79,8 @@ ImgstatResult group_transfer_make(const Pipeline *pipeline, TransformWorker *wor
     if (res == IMGSTAT_OK)
         res = transfer_input_finish(group.input, reads, err);
     if (res == IMGSTAT_OK)
-        res = transfer_of_input(pipeline, worker, group.input, &group.input->shape,
-                                file->decoder->source->name, out, err);
+        res = transfer_create(worker->device->cache, pipeline->method, &group.input->shape,
+                              group.input->sources, group.reference, out, err);
     transfer_input_destroy(group.input);
     return error_add_file(err, res, file->decoder->source->name);
 }

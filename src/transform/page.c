@@ -304,37 +304,17 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
 
 /* ---- One page -------------------------------------------------------------------------------- */
 
-ImgstatResult transfer_of_input(const Pipeline *pipeline, TransformWorker *worker,
-                                const TransferInput *input, const TransferShape *shape,
-                                const char *file, Transfer **out, ImgstatError *err)
-{
-    const MatchReference *reference = NULL;
-    ImgstatError why = {0};
-    ImgstatResult res = IMGSTAT_OK;
-    *out = NULL;
-    if (pipeline->method->transform == IMGSTAT_MATCH)
-        res = reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, &why);
-    if (res != IMGSTAT_OK && file)
-        return error_file(err, res, file, "%s", why.message);
-    if (res == IMGSTAT_OK)
-        return transfer_create(worker->device->cache, pipeline->method, shape, input->sources,
-                               reference, out, err);
-    if (err)
-        *err = why;
-    return res;
-}
-
-static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker,
-                                   PageReader *reader, const TransferShape *shape, Transfer **out,
-                                   ImgstatError *err)
+static ImgstatResult make_transfer(const Pipeline *pipeline, PageReader *reader,
+                                   const TransferShape *shape, const MatchReference *reference,
+                                   Transfer **out, ImgstatError *err)
 {
     TransferInput *input = NULL;
     *out = NULL;
     ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_of_input(pipeline, worker, input, shape, reader->decoder->source->name, out,
-                                err);
+        res = transfer_create(reader->device->cache, pipeline->method, shape, input->sources,
+                              reference, out, err);
     transfer_input_destroy(input);
     return res;
 }
@@ -429,6 +409,10 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     const char *const name = decoder->source->name;
     TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
+    const MatchReference *reference = NULL;
+    if (!pipeline->transfer)
+        IMGSTAT_TRY(reference_get(pipeline->reference, worker, pipeline->method, &shape, name,
+                                  &reference, err));
     PageReader reader;
     IMGSTAT_TRY(open_page(pipeline, worker, decoder, &shape, &reader, err));
     Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
@@ -443,7 +427,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
         res = clahe_page_create(pipeline->method, &shape, &reader, &clahe, err);
         mapper.clahe = clahe;
     } else {
-        res = make_transfer(pipeline, worker, &reader, &shape, &own, err);
+        res = make_transfer(pipeline, &reader, &shape, reference, &own, err);
         mapper.transfer = own;
     }
     if (res == IMGSTAT_OK && worker->mapped)

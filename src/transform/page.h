@@ -10,12 +10,6 @@
 /* Whether a page is the transparency mask of another page. Masks are copied and never measured. */
 bool page_is_mask(const ImgstatPage *page);
 
-/* Creates the transfer of a complete input for images of a shape, which is the input's, or differs
- * in the output. file: NULL, or the name of a file that a failure to match belongs to as well. */
-ImgstatResult transfer_of_input(const Pipeline *pipeline, TransformWorker *worker,
-                                const TransferInput *input, const TransferShape *shape,
-                                const char *file, Transfer **out, ImgstatError *err);
-
 /* Where an output page goes. */
 typedef struct PageOutput {
     Encoder *encoder;

@@ -12,8 +12,8 @@ struct Reference {
     ImgstatFile *file;
     ImgstatMethod method[MODES]; /* the inputs point to them */
     size_t memory;
-    PageToMeasure page;
-    pthread_mutex_t lock; /* guards what follows */
+    PageToMeasure page[2]; /* read by one thread; by all */
+    pthread_mutex_t lock;  /* guards what follows */
     pthread_cond_t measured;
     bool measuring; /* a thread has the file, and may write one of the inputs */
     TransferInput *input[MODES];
@@ -40,18 +40,28 @@ ImgstatResult reference_create(const char *path, const char *page, const Imgstat
                          "\"%s\" names several pages, a reference is one", page);
     if (res == IMGSTAT_OK)
         res = imgstat_file_page(reference->file, reference->file->chosen->page, NULL, err);
+    if (res == IMGSTAT_OK) {
+        Decoder *const decoder = reference->file->decoder;
+        const DecodeOptions all = decoder->options;
+        DecodeOptions one = all;
+        one.threads = 1;
+        res = decoder_reselect(decoder, &one, err);
+        reference->page[0] = page_to_measure(decoder);
+        if (res == IMGSTAT_OK)
+            res = decoder_reselect(decoder, &all, err);
+        reference->page[1] = page_to_measure(decoder);
+    }
     if (res != IMGSTAT_OK) {
         reference_destroy(reference);
         return res;
     }
-    reference->page = page_to_measure(reference->file->decoder);
     *out = reference;
     return IMGSTAT_OK;
 }
 
-const PageToMeasure *reference_page(const Reference *reference)
+const PageToMeasure *reference_page(const Reference *reference, unsigned threads)
 {
-    return &reference->page;
+    return &reference->page[threads != 1];
 }
 
 void reference_destroy(Reference *reference)
@@ -75,22 +85,30 @@ static ImgstatChannels mode_for(const ImgstatMethod *method, const TransferShape
     return reference->rgb ? IMGSTAT_LUMA : IMGSTAT_JOINT;
 }
 
-/* Measures the reference for a mode. The caller has set `measuring`. */
+/* Measures the reference for a mode, in the memory of the page that is measured next. The caller
+ * has set `measuring`. */
 static ImgstatResult measure(Reference *reference, TransformWorker *worker, ImgstatChannels mode,
                              ImgstatError *err)
 {
-    const TransferShape *const shape = &reference->page.shape;
+    const TransferShape *const shape = &reference->page[0].shape;
     /* The methods of outputs differ in what does not concern the reference. */
     reference->method[mode] = (ImgstatMethod){.transform = IMGSTAT_MATCH, .channels = mode};
     TransferInput *input = NULL;
     BandMemory memory = {0};
     PageReader reader;
+    band_memory_release(worker->device, &worker->in);
     ImgstatResult res =
         page_reader_open(worker->device, reference->file->decoder, false, &memory, &reader, err);
     if (res == IMGSTAT_OK)
         res = transfer_input_image(&reference->method[mode], &reader, shape, reference->memory,
                                    &input, err);
     band_memory_release(worker->device, &memory);
+    if (res == IMGSTAT_OK) { /* what its sources were made of */
+        record_destroy(input->record);
+        input->record = NULL;
+    }
+    if (worker->device->cache)
+        buffer_cache_trim(worker->device->cache, 0);
     if (res == IMGSTAT_OK)
         reference->match[mode] = (MatchReference){.sample = shape->sample,
                                                   .bits = shape->bits,
@@ -119,16 +137,19 @@ static ImgstatResult wait_for_others(Reference *reference, const TransformWorker
 
 ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
                             const ImgstatMethod *method, const TransferShape *shape,
-                            const MatchReference **out, ImgstatError *err)
+                            const char *file, const MatchReference **out, ImgstatError *err)
 {
+    ImgstatError why = {0};
     *out = NULL;
-    const ImgstatChannels mode = mode_for(method, shape, &reference->page.shape);
+    if (method->transform != IMGSTAT_MATCH)
+        return IMGSTAT_OK;
+    const ImgstatChannels mode = mode_for(method, shape, &reference->page[0].shape);
     pthread_mutex_lock(&reference->lock);
-    ImgstatResult res = wait_for_others(reference, worker, err);
+    ImgstatResult res = wait_for_others(reference, worker, &why);
     if (res == IMGSTAT_OK && !reference->input[mode]) {
         reference->measuring = true;
         pthread_mutex_unlock(&reference->lock);
-        res = measure(reference, worker, mode, err);
+        res = measure(reference, worker, mode, &why);
         pthread_mutex_lock(&reference->lock);
         reference->measuring = false;
         pthread_cond_broadcast(&reference->measured);
@@ -136,5 +157,9 @@ ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
     pthread_mutex_unlock(&reference->lock);
     if (res == IMGSTAT_OK)
         *out = &reference->match[mode];
+    else if (file)
+        (void)!error_file(err, res, file, "%s", why.message);
+    else if (err)
+        *err = why;
     return res;
 }

@@ -16,13 +16,15 @@ ImgstatResult reference_create(const char *path, const char *page, const Imgstat
 /* Accepts NULL. */
 void reference_destroy(Reference *reference);
 
-/* Returns the description of the page, which belongs to the reference. */
-const PageToMeasure *reference_page(const Reference *reference);
+/* Returns the description of the page, as so many threads read it. It belongs to the reference. */
+const PageToMeasure *reference_page(const Reference *reference, unsigned threads);
 
-/* Finds what images of a shape are matched to. Waits while another thread measures, unless the
- * worker is cancelled. *out belongs to the reference. */
+/* Finds what images of a shape are matched to; *out is NULL if the method matches nothing. The
+ * first call for a mode measures the reference: the worker must hold no pixels then. Waits while
+ * another thread measures, unless the worker is cancelled. *out belongs to the reference. file:
+ * NULL, or the name of a file that a failure belongs to as well. */
 ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
                             const ImgstatMethod *method, const TransferShape *shape,
-                            const MatchReference **out, ImgstatError *err);
+                            const char *file, const MatchReference **out, ImgstatError *err);
 
 #endif

@@ -56,8 +56,8 @@ PageToMeasure page_to_measure(const Decoder *decoder)
     return (PageToMeasure){.width = decoder->page.width,
                            .height = decoder->page.height,
                            .shape = shape_of_page(decoder),
-                           .band_bytes = 2 * (uint64_t)page_reader_band_bytes(decoder) +
-                                         decoder->caps.held_bytes};
+                           .band_bytes = page_reader_band_bytes(decoder),
+                           .held_bytes = decoder->caps.held_bytes};
 }
 
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha)

@@ -31,7 +31,8 @@ TransferShape shape_of_kind(const ImgstatKind *kind);
 typedef struct PageToMeasure {
     uint32_t width, height;
     TransferShape shape;
-    uint64_t band_bytes; /* of two least bands, and those that its decoder holds */
+    uint64_t band_bytes; /* of a least band */
+    uint64_t held_bytes; /* by its decoder */
 } PageToMeasure;
 
 /* Describes the page that a decoder has selected. */

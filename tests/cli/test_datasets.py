@@ -236,7 +236,7 @@ def test_merge_refuses(program, folder):
                          ("flipped.rec", b"flipped.rec"), ("short.rec", b"short.rec"), ("newer.rec", b"newer.rec"),
                          ("a.png", b"not mixed"), ("absent.rec", b"absent.rec")):
         for words in (("merge", "a.rec", other, "-o", "out.rec"), ("merge", "a.rec", other), ("stats", "a.rec", other)):
-            done = run(program, *words, cwd=folder, status=1)
+            done = run(program, *words, cwd=folder, status=2 if other == "a.png" else 1)
             check(cause in done.stderr and done.stderr.count(b"\n") == 1, f"{words}: {done.stderr}")
             check(not done.stdout and not (folder / "out.rec").exists(), f"{words}: an output")
     for words in (("stats", "--region", "0,0,1,1", "a.rec"), ("stats", "--by", "file", "a.rec"), ("stats", "a.png", "a.rec"),
@@ -376,6 +376,9 @@ def test_records_among_images(program, folder):
         check(b"all.rec: holds records, which are not mixed with images" in done.stderr, f"{words}: {done.stderr}")
     done = run(program, "stats", "--json", "--by", "all", ".", cwd=folder)
     check(lines(done)[0]["failed"] == 0 and not done.stderr, "a directory's records are no images")
+    done = run(program, "merge", "all.rec", "plate0_0.png", cwd=folder, status=2)
+    check(done.stderr == b"plate0_0.png: is an image and no record; images and records are not mixed\n" and
+          not done.stdout, f"an image among records: {done}")
     (folder / "fake.rec").write_bytes((folder / "plate0_0.png").read_bytes())
     run(program, "stats", "--files0-from", "-", cwd=folder, input=b"fake.rec", stdin=None)
 

@@ -73,6 +73,24 @@ def test_ends(program, _):
     check(page["low"] is None and page["high"] is None, "floats have no ends")
 
 
+def test_wide_ends(program, folder):
+    """Beyond 16 bits they were null if a sample lies there."""
+    for sample, low, high in (("u32", 0, 2**32 - 1), ("i32", -2**31, 2**31 - 1), ("u64", 0, 2**64 - 1),
+                              ("i64", -2**63, 2**63 - 1)):
+        values = [low] * 3 + [high] * 2 + [1, low + 1, high - 1]
+        for name, some in (("a", values * 50), ("b", [high] * 400), ("c", [5, low] * 200)):
+            (folder / f"{name}.tif").write_bytes(harness.tiff(sample, 20, 20, some))
+            for words in ([], ["--histogram"], ["--by", "file"]):
+                page = json.loads(run(program, "stats", "--json", *words, folder / f"{name}.tif").stdout)["channels"][0]
+                check([page["low"], page["high"]] == [some.count(low), some.count(high)], f"{sample} {name} {words}: {page}")
+        words = ["stats", "--fields", "low,high", "--csv", "--by", "all", "--save-record", folder / "set.rec", "--force"]
+        images = [folder / f"{name}.tif" for name in "abc"]
+        done = run(program, *words, *images)
+        check(done.stdout.split() == [b"low,high", b"350,500"], f"{sample} together: {done}")
+        done = run(program, "merge", folder / "set.rec", "--fields", "low,high", "--csv")
+        check(done.stdout.split() == [b"low,high", b"null,null"], f"{sample} from a record: {done}")
+
+
 def test_wrong(program, _):
     image = TESTDATA / "good-example.tif"
     for fields in ("means", "", "mean,,file", "mean,"):

@@ -263,6 +263,48 @@ def test_pages(program, folder):
     run(program, *words)
 
 
+def test_measured(program, folder):
+    """stats had no --memory: each of 16 threads kept a page."""
+    (folder / "in").mkdir()
+    write(folder / "in" / "0.tif", 4000, 3000, "f32", 1, NONE)
+    write(folder / "in" / "1.tif", 4000, 3000, "u16", 3, DEFLATE)
+    write_tiles(folder / "in" / "2.tif", 1024, 1024, 256)
+    for i in range(3, 12):
+        os.link(folder / "in" / f"{i % 3}.tif", folder / "in" / f"{i}.tif")
+    words = ["--json", "--device", "cpu", "--jobs", "16", folder / "in"]
+    for command in (["stats"], ["stats", "--by", "all"], ["hist"]):
+        whole = run(program, *command, *words).stdout
+        check(run(program, *command, "--memory", "32M", *words).stdout == whole, f"{command}: the same results")
+        if not is_sanitized(program):
+            most = peak(program, *command, "--memory", "32M", "--jobs", "16", "--device", "cpu", folder / "in")
+            check(most <= 32 + SLACK, f"{command}: {most} MiB")
+    done = run(program, "stats", "--memory", "31M", *words, status=2).stderr
+    check(b"--memory" in done and b"32M" in done, f"{done!r}")
+
+
+def test_match(program, folder):
+    """What is matched to was counted beside the page, though it is measured first: 16 bits needed 33 to 43 MiB."""
+    write(folder / "gray.tif", 2500, 2000, "u16", 1, NONE)
+    write(folder / "strip.tif", 2500, 2000, "u16", 3, DEFLATE)
+    write_tiles(folder / "tiles.tif", 1024, 1024, 256)
+    write(folder / "f32.tif", 1500, 1000, "f32", 1, NONE)
+    peaks = {}
+    for name, reference, *words in (("gray", "gray"), ("gray", "strip"), ("strip", "gray"), ("strip", "strip"),
+                                    ("tiles", "strip", "--channels", "each"), ("strip", "tiles", "--channels", "each"),
+                                    ("tiles", "tiles", "--together"), ("f32", "f32")):
+        command = ["equalize", "--force", "--device", "cpu", "--fast", "--jobs", "4", "--match", folder / f"{reference}.tif",
+                   *words, folder / f"{name}.tif", "-o"]
+        if is_sanitized(program):
+            run(program, *command, folder / "least.tif", "--memory", "32M")
+        else:
+            peaks[f"{name} to {reference}"] = peak(program, *command, folder / "least.tif", "--memory", "32M")
+        run(program, *command, folder / "most.tif", "--memory", "1G")
+        least, most = (run(program, "stats", "--json", "--hash", folder / f"{which}.tif").stdout.split(b'"device"')[1]
+                       for which in ("least", "most"))
+        check(least == most, f"{name} to {reference}: {least!r} instead of {most!r}")
+    check(max(peaks.values(), default=0) <= 32 + 8, f"MiB: {peaks}")
+
+
 def test_rows(program, folder):
     """Strips too large for one piece: rows come as libtiff has them."""
     mixed(program, folder / "in", 500, 400)  # no more than 1 MiB in the file, which libtiff may hold

@@ -484,6 +484,25 @@ def test_one_place(program, folder):
     check(b"would both become " in done.stderr and os.listdir(out / "sub") == [], f"folders: {done.stderr!r}")
 
 
+def test_dry_run_of_what_cannot_be_opened(program, folder):
+    """A missing input was listed as if it would be written, with status 0."""
+    (folder / "in").mkdir()
+    for name in ("good-rgb.png", "bad-text.tif"):
+        shutil.copy(TESTDATA / name, folder / "in")
+    for command in ("normalize", "equalize"):
+        words = [command, folder / "in" / "none.png", folder / "in", "-o", folder / "out"]
+        dry = run(program, *words, "--dry-run", status=1)
+        check(not (folder / "out").exists(), "--dry-run writes nothing")
+        real = run(program, *words, "--force", status=1)
+        check(dry.stderr.splitlines() == real.stderr.splitlines()[:-1] and dry.stderr.count(b"\n") == 2, f"{dry}, {real}")
+        check(b"none.png: No such file or directory\n" in dry.stderr, f"{dry.stderr!r}")
+        check(dry.stdout == b"%b -> %b\n" % (bytes(folder / "in" / "good-rgb.png"), bytes(folder / "out" / "good-rgb.png")),
+              f"{dry.stdout!r}")
+        shutil.rmtree(folder / "out")
+        line = run(program, *words[:2], "--json", "--dry-run", "-o", folder / "x.png", status=1).stdout
+        check(b'"error":"io"' in line and line.count(b"\n") == 1, f"{line!r}")
+
+
 def test_dry_run_of_apply(program, folder):
     """The transfer was not looked at: what failed then was listed as if it would be written."""
     transfer, broken, missing = folder / "t.json", folder / "broken.json", folder / "missing.json"

@@ -155,6 +155,10 @@ def test_ends_that_are_not_known():
     assert s.low is None and s.high is None
     s = imgstat.stats(np.array([[0, 5]], "u4"))
     assert s.low is None and s.high == 0
+    for dtype in ("u4", "i4", "u8", "i8"):  # counted with the median
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        s = imgstat.stats(np.array([[low, high, high, 3]], dtype), median=True)
+        assert (s.low, s.high) == (1, 2)
     assert imgstat.stats(np.zeros((1, 2), "u1"), nodata=0).low is None
 
 

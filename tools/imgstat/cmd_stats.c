@@ -94,7 +94,9 @@ static ImgstatMeasure plan_measure(const Options *o)
     return (ImgstatMeasure){.percentiles = o->percentiles,
                             .n_percentiles = o->n_percentiles,
                             .percentile_method = o->percentile_method,
-                            .median = fields->n == 0 || fields_have(fields, FIELD_MEDIAN),
+                            .median = fields->n == 0 || fields_have(fields, FIELD_MEDIAN) ||
+                                      fields_have(fields, FIELD_LOW) ||
+                                      fields_have(fields, FIELD_HIGH), /* counted in its read */
                             .mode = o->mode,
                             .shape = o->shape,
                             .histogram = binned,

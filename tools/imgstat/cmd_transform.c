@@ -19,13 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Checks by the headers of a file whether a given transfer fits all pages. *misfit: it does not,
- * and error->message is the cause without the name of the file. */
+/* Opens a file, and checks by its headers whether a given transfer, if there is one, fits all
+ * pages. *misfit: it does not, and error->message is the cause without the name of the file. */
 static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, const ImgstatJob *job,
                              bool *misfit, ImgstatError *error)
 {
     *misfit = false;
-    if (!input_is_readable_again(job))
+    const bool there = strcmp(job->input, "-") == 0 || access(job->input, F_OK) == 0;
+    if (there && !input_is_readable_again(job)) /* a pipe */
         return IMGSTAT_OK;
     ImgstatFile *file = NULL;
     const ImgstatOpen open = {.limits = o->limits, .salvage = o->salvage};
@@ -34,7 +35,7 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
     uint32_t *const pages = text_alloc((all + (size_t)1) * sizeof *pages), n = 0;
     if (result == IMGSTAT_OK)
         result = imgstat_file_find(file, job->pages, pages, all, &n, error);
-    for (uint32_t i = 0; result == IMGSTAT_OK && i < n; i++) {
+    for (uint32_t i = 0; given != NULL && result == IMGSTAT_OK && i < n; i++) {
         ImgstatPage page;
         result = imgstat_file_page(file, pages[i], &page, error);
         if (result == IMGSTAT_OK) {
@@ -63,8 +64,8 @@ static bool check_fits(const Options *o, const Outputs *outputs, const ImgstatTr
                                          outputs->n, outputs->jobs[0].input, first.message);
 }
 
-/* Prints each job. Without writing, this shows which outputs exist and whether a given transfer
- * fits the headers; not whether the pixels of an input can be read. */
+/* Prints each job. Without writing, this shows which outputs exist, which inputs cannot be opened
+ * and whether a given transfer fits the headers; not whether the pixels of an input can be read. */
 static void list(const TransformRun *run, const ImgstatTransfer *given)
 {
     const Options *const o = run->options;
@@ -73,7 +74,7 @@ static void list(const TransformRun *run, const ImgstatTransfer *given)
         const bool exists = !o->transform.write.replace && input_is_file(job->output);
         ImgstatError error;
         bool misfit = false;
-        if (given != NULL && !exists && foresee(o, given, job, &misfit, &error) != IMGSTAT_OK)
+        if (!exists && foresee(o, given, job, &misfit, &error) != IMGSTAT_OK)
             transform_report_failure(run, job->input, misfit, &error);
         else
             transform_report_plan(run, job, exists);

@@ -240,6 +240,7 @@ static ImgstatMeasureBatch batch_of(Run *run, const ImgstatMeasure *how)
                                  .device = run->device.name,
                                  .fallen_back = run->device.chosen ? on_fallen_back : NULL,
                                  .threads = o->jobs,
+                                 .memory = o->transform.memory,
                                  .page = on_page,
                                  .warned = on_warned,
                                  .restarted = on_restarted,

@@ -222,6 +222,7 @@ static bool measure(Run *run)
                                        .device = run->device.name,
                                        .fallen_back = run->device.chosen ? on_fallen_back : NULL,
                                        .threads = o->jobs,
+                                       .memory = o->transform.memory,
                                        .levels = o->levels,
                                        .page = on_page,
                                        .warned = on_warned,

@@ -150,10 +150,10 @@ static const Option rows[] = {
      .otherwise = "$IMGSTAT_JOBS, or one a processor",
      .more = "Results come in the order of the inputs."},
     {.name = "memory", .argument = "SIZE", .type = OPTION_SIZE, .target = PLACE(transform.memory),
-     .least = MEMORY_LEAST, .commands = WRITING, .group = GROUP_RUNNING, .rare = true,
+     .least = MEMORY_LEAST, .commands = RUNNING, .group = GROUP_RUNNING, .rare = true,
      .help = "Take at most SIZE bytes of memory, from 32M on; K, M, G and T multiply by powers "
              "of 1024",
-     .otherwise = "1G",
+     .otherwise = "1G; no limit for stats and hist",
      .more = "Images that do not fit are read twice, by bands. On a GPU the memory that its "
              "driver takes of the processor's, and the buffers for pixels on their way, come on "
              "top."},

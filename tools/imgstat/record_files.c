@@ -19,12 +19,12 @@ static bool complain(const char *sentence)
     return false;
 }
 
-static bool complain_of(const char *path, const char *cause)
+static bool complain_of(const char *path, const char *cause, int status)
 {
     char *const name = text_display(path);
     fprintf(stderr, "%s: %s\n", name, cause);
     free(name);
-    status_raise(STATUS_FAILED);
+    status_raise(status);
     return false;
 }
 
@@ -34,7 +34,8 @@ static bool add_file(ImgstatDataset *all, const char *path)
     const ImgstatResult result = imgstat_dataset_merge_file(all, path, 0, &error);
     if (result == IMGSTAT_ERR_FORMAT && strcmp(path, "-") != 0 &&
         imgstat_format_of_file(path) != NULL)
-        return complain_of(path, "is an image, and records and images are not mixed");
+        return complain_of(path, "is an image and no record; images and records are not mixed",
+                           STATUS_USAGE);
     return result == IMGSTAT_OK || complain(error.message);
 }
 
@@ -54,7 +55,8 @@ static bool add_directory(ImgstatDataset *all, const char *folder)
     struct dirent **entries = NULL;
     const int n = scandir(folder, &entries, is_record, by_bytes);
     if (n <= 0)
-        return complain_of(folder, n < 0 ? strerror(errno) : "no .rec file in this directory");
+        return complain_of(folder, n < 0 ? strerror(errno) : "no .rec file in this directory",
+                           STATUS_FAILED);
     bool good = true;
     for (int i = 0; i < n; i++) {
         const size_t bytes = strlen(folder) + strlen(entries[i]->d_name) + 2;
@@ -117,7 +119,8 @@ ImgstatDataset *record_files_merge(const Options *o)
         name = name_list_next(o, &reader, &cause);
         good = name != NULL ? add(all, name)
                             : complain_of(o->files0_from,
-                                          cause != 0 ? strerror(cause) : "is shorter than before");
+                                          cause != 0 ? strerror(cause) : "is shorter than before",
+                                          STATUS_FAILED);
     }
     name_reader_release(&reader);
     if (good && !o->partial)

@@ -372,6 +372,20 @@ Test(output, full_device_is_an_error)
     cr_assert_not_null(strstr(err.message, "/dev/full: cannot write"));
 }
 
+/* The sentence spoke of an input's limit, and of an option that lifts it. */
+Test(output, memory_has_an_end)
+{
+    ImgstatError err;
+    AtomicFile *output = NULL;
+    char memory[4] = "";
+    cr_assert_eq(atomic_file_open_memory("m", memory, sizeof memory, &output, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_write(output, 1, "abc", 3, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_write(output, 2, "abc", 3, &err), IMGSTAT_ERR_LIMIT);
+    cr_assert_str_eq(err.message, "m: takes more than the 4 bytes of its memory");
+    cr_assert_arr_eq(memory, "\0abc", 4);
+    atomic_file_discard(output);
+}
+
 Test(output, standard_output_gets_everything_at_the_end)
 {
     ImgstatError err;

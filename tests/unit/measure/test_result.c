@@ -201,8 +201,23 @@ Test(traps, extremes)
     image = measure_wrap(big, 4, 1, 1, IMGSTAT_F64);
     stats = measure_stats(&image, &how);
     cr_assert(stats.count == 4 && stats.min.as.f == -1.5e308 && stats.max.as.f == 1.7e308);
-    cr_assert(isnan(stats.variance) && isnan(stats.stddev) && isnan(stats.skewness));
+    cr_assert(isnan(stats.variance) && isnan(stats.mean) && isnan(stats.skewness));
+    /* Of 1.5, -1.5, 1.7 and 1: mean 0.675, squares of distances 0.825^2 + 2.175^2 + 1.025^2 +
+     * 0.325^2 = 6.5675. */
+    cr_assert(is_near(stats.stddev, 1e308L * sqrtl(6.5675L / 4), 2e-16));
     cr_assert_eq(stats.median, 1.25e308);
+    const double ends[2] = {DBL_MAX, -DBL_MAX};
+    for (unsigned ddof = 0; ddof < 2; ddof++) {
+        const ImgstatMeasure deviation = {.ddof = ddof};
+        image = measure_wrap(ends, 2, 1, 1, IMGSTAT_F64);
+        stats = measure_stats(&image, &deviation);
+        cr_assert(ddof ? isnan(stats.stddev) : stats.stddev == DBL_MAX,
+                  "sqrt(2) times that is none");
+    }
+    const double equal[3] = {DBL_MAX, DBL_MAX, DBL_MAX};
+    image = measure_wrap(equal, 3, 1, 1, IMGSTAT_F64);
+    stats = measure_stats(&image, NULL);
+    cr_assert(stats.stddev == 0);
 
     /* The squares overflow, the deviation does not. */
     const double far[5] = {1e303, 2e303, 3e303, 4e303, 2.5e303};
@@ -236,7 +251,8 @@ static void check_ends(const void *x, ImgstatSample sample, uint8_t bits, uint64
 {
     ImagePro image = measure_wrap((void *)(uintptr_t)x, 5, 1, 1, sample);
     image.bits = bits;
-    const ImgstatStats stats = measure_stats(&image, NULL);
+    const ImgstatMeasure how = {.median = true};
+    const ImgstatStats stats = measure_stats(&image, &how);
     cr_assert(stats.low == low && stats.high == high, "%s of %u bits: %llu, %llu",
               imgstat_sample_name(sample), bits, (unsigned long long)stats.low,
               (unsigned long long)stats.high);
@@ -249,7 +265,14 @@ Test(ends, of_full_scale)
     const uint16_t u16[] = {0, 0, 4095, 65535, 4095};
     const int8_t i8[] = {-128, 127, 0, -128, -1};
     const int16_t i16[] = {-2048, 2047, 2047, 0, 1};
-    const uint32_t inside[] = {1, 2, 3, 4, UINT32_MAX - 1}, at_an_end[] = {0, 2, 3, 4, 5};
+    const uint32_t inside[] = {1, 2, 3, 4, UINT32_MAX - 1}, at_low[] = {0, 2, 0, 4, 0},
+                   at_both[] = {UINT32_MAX, 0, UINT32_MAX, 1, UINT32_MAX - 1}, all_low[5] = {0},
+                   beyond[] = {0, 0xFFFFFF, 0x1000000, UINT32_MAX, 0xFFFFFF};
+    const int32_t i32[] = {INT32_MIN, INT32_MAX, INT32_MIN, 0, INT32_MIN + 1};
+    const uint64_t u64[] = {0, UINT64_MAX, UINT64_MAX, 0, UINT64_MAX - 1},
+                   all_high[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+                   only_high[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 7};
+    const int64_t i64[] = {INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX, 0};
     const float f32[] = {0, 1, 0, 1, 0.5f};
     check_ends(u8, IMGSTAT_U8, 8, 1, 2);
     check_ends(u16, IMGSTAT_U16, 16, 2, 1);
@@ -257,8 +280,28 @@ Test(ends, of_full_scale)
     check_ends(i16, IMGSTAT_I16, 12, 1, 2);
     check_ends(i16, IMGSTAT_I16, 16, 0, 0);
     check_ends(inside, IMGSTAT_U32, 32, 0, 0);
-    check_ends(at_an_end, IMGSTAT_U32, 32, unknown, 0);
+    check_ends(at_low, IMGSTAT_U32, 32, 3, 0);
+    check_ends(at_both, IMGSTAT_U32, 32, 1, 2);
+    check_ends(all_low, IMGSTAT_U32, 32, 5, 0);
+    check_ends(beyond, IMGSTAT_U32, 24, 1, 2);
+    check_ends(i32, IMGSTAT_I32, 32, 2, 1);
+    check_ends(u64, IMGSTAT_U64, 64, 2, 2);
+    check_ends(all_high, IMGSTAT_U64, 64, 0, 5);
+    check_ends(only_high, IMGSTAT_U64, 64, 0, 4);
+    check_ends(i64, IMGSTAT_I64, 64, 1, 3);
     check_ends(f32, IMGSTAT_F32, 32, unknown, unknown);
+}
+
+/* Beyond 16 bits they are counted where pixels are read again. */
+Test(ends, of_one_read)
+{
+    const uint32_t x[] = {0, 2, 3, 4, 5}, all_low[5] = {0};
+    ImagePro image = measure_wrap((void *)(uintptr_t)x, 5, 1, 1, IMGSTAT_U32);
+    ImgstatStats stats = measure_stats(&image, NULL);
+    cr_assert(stats.low == IMGSTAT_COUNT_UNKNOWN && stats.high == 0);
+    image = measure_wrap((void *)(uintptr_t)all_low, 5, 1, 1, IMGSTAT_U32);
+    stats = measure_stats(&image, NULL);
+    cr_assert(stats.low == 5 && stats.high == 0);
 }
 
 /* What is no valid sample does not count. */
@@ -276,4 +319,16 @@ Test(ends, of_valid_samples)
     image.nodata_key = 0;
     stats = measure_stats(&image, NULL);
     cr_assert(stats.low == 0 && stats.high == 1 && stats.nodata == 1);
+
+    const uint32_t wide[] = {0, UINT32_MAX, 0, UINT32_MAX, 7};
+    const ImgstatMeasure how = {.median = true};
+    image = measure_wrap((void *)(uintptr_t)wide, 5, 1, 1, IMGSTAT_U32);
+    image.mask = mask;
+    image.mask_pitch = 5;
+    stats = measure_stats(&image, &how);
+    cr_assert(stats.low == 1 && stats.high == 1);
+    image.has_nodata = true;
+    image.nodata_key = UINT32_MAX;
+    stats = measure_stats(&image, &how);
+    cr_assert(stats.low == 1 && stats.high == 0 && stats.nodata == 1);
 }
