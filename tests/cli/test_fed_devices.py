@@ -348,6 +348,15 @@ def test_plain(program, folder):
         check(calls == PICTURES, f"{way}: {calls} calls, one was to be for each file")
 
 
+def test_one(program, folder):
+    """A file that is alone was measured twice where a device decoded it."""
+    (folder / "in.tif").write_bytes(tiff_picture(random.Random(11), "u16", 8))
+    one, other = (run(program, "stats", "--json", f"--device={device}", "--jobs=1", "in.tif", cwd=folder,
+                      variables=gpu(log=folder / "log")) for device in ("cpu", "cuda"))
+    check(texts(one) == texts(other) and one.stdout.count(b"\n") == 1, f"{other.stdout.count(bytes([10]))} lines")
+    check(decoded(folder / "log") == 1, f"{decoded(folder / 'log')} decoded")
+
+
 def test_lost(program, folder):
     """A device that was named and fails fails what it had; the processor goes on with the others."""
     make_files(folder / "in")
