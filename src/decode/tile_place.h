@@ -5,12 +5,26 @@
 #define IMGSTAT_DECODE_TILE_PLACE_H
 
 #include "base/padded.h"
-#include "codec/tiled_page.h"
+#include "codec/bands.h"
+#include "codec/tile_lanes.h"
 
 /* A part of a file. */
 typedef struct FileSpan {
     uint64_t first, bytes;
 } FileSpan;
+
+/* Leaves those of the page's tiles out that hold none of these rows, as a device need not decode
+ * them. */
+static inline void tiles_keep_rows(TiledPage *page, CodedTile *tiles, RowRange rows)
+{
+    const uint32_t all = page->n_tiles;
+    page->n_tiles = 0;
+    for (uint32_t t = 0; t < all; t++) {
+        const TilePlace at = tile_place(page, tiles[t].number);
+        if (at.y < rows.first + rows.n && at.y + at.rows > rows.first)
+            tiles[page->n_tiles++] = tiles[t];
+    }
+}
 
 /* Finds the part of a file that holds these tiles. Returns false if other bytes are most of it. */
 static inline bool tiles_span(const CodedTile *tiles, size_t n, FileSpan *out)
