@@ -414,6 +414,24 @@ def test_plain(program, folder):
         check(calls == PICTURES, f"{way}: {calls} calls, one was to be for each file")
 
 
+def test_regions(program, folder):
+    """The device decodes what the processor does: in bands of 4 MiB, which hold the rows of the part."""
+    width, height, rows = 2000, 3000, 100
+    strips = [zlib.compress(bytes((y * 7 + x * x) % 251 for x in range(400)) * (5 * 2 * rows)) for y in range(height // rows)]
+    log = folder / "log"
+    for wrong, fails in (None, 0), (25, 0), (9, 0), (12, 1), (15, 1):
+        data = [strip[:-1] + bytes([strip[-1] ^ (i == wrong)]) for i, strip in enumerate(strips)]
+        offsets = [*itertools.accumulate((len(strip) for strip in data[:-1]), initial=8)]
+        (folder / "in.tif").write_bytes(harness.tiff_file(b"".join(data), [
+            (256, 4, [width]), (257, 4, [height]), (258, 3, [16]), (259, 3, [8]), (262, 3, [1]), (277, 3, [1]),
+            (273, 4, offsets), (278, 4, [rows]), (279, 4, [len(strip) for strip in data])]))
+        log.unlink(missing_ok=True)
+        one, other = (texts(run(program, "stats", "--json", "--region=1000,1500,300,80", f"--device={device}", "in.tif",
+                                status=fails, cwd=folder, variables=gpu(log=log, memory=800))) for device in ("cpu", "cuda"))
+        check(one == other, f"strip {wrong}: {other[2]!r}")
+        check(decoded(log) == 1 - fails, f"strip {wrong}: {decoded(log)} decoded")
+
+
 def test_one(program, folder):
     """A file that is alone was measured twice where a device decoded it."""
     (folder / "in.tif").write_bytes(tiff_picture(random.Random(11), "u16", 8))
