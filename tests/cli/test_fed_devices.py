@@ -99,10 +99,10 @@ def packbits(rows):
 
 
 def tiff_picture(rng, sample, compression, shape=None, more=None):
-    """A TIFF in strips or tiles, with a predictor and a nodata value or without. shape: width, height and channels.
+    """A TIFF in strips or tiles, with a predictor and a nodata value or without. shape: channels, width and height.
     more: fields, without a nodata value."""
     letter, kind = harness.SAMPLES[sample]
-    width, height, channels = shape or (rng.randrange(1, 70), rng.randrange(1, 50), rng.choice((1, 1, 3)))
+    channels, width, height = shape or (rng.choice((1, 1, 3)), rng.randrange(1, 70), rng.randrange(1, 50))
     size, apart = struct.calcsize(letter), rng.random() < 0.3
     tile = (16, 32) if rng.random() < 0.5 else (width, rng.randrange(1, height + 1))
     across, down = -(-width // tile[0]), -(-height // tile[1])
@@ -159,11 +159,11 @@ def stack_pages(rng, i, sample):
     """Pages of all sizes, some of two types or too many for the device; or of one shape; or an image and its levels."""
     if i % 3 == 1:
         channels = rng.choice((1, 3))
-        return [tiff_picture(rng, sample, rng.choice((5, 8)), (rng.randrange(9, 70), rng.randrange(9, 50), channels), [])
+        return [tiff_picture(rng, sample, rng.choice((5, 8)), (channels, rng.randrange(9, 70), rng.randrange(9, 50)), [])
                 for _ in range(rng.randrange(2, 6))]
     if i % 3 == 2:
-        width, height, channels = rng.randrange(9, 70), rng.randrange(9, 50), rng.choice((1, 3))
-        return [tiff_picture(rng, sample, 8, (-(-width // by), -(-height // by), channels), [(254, 4, [int(by > 1)])])
+        channels, width, height = rng.choice((1, 3)), rng.randrange(9, 70), rng.randrange(9, 50)
+        return [tiff_picture(rng, sample, 8, (channels, -(-width // by), -(-height // by)), [(254, 4, [int(by > 1)])])
                 for by in (1, 2, 4)]
     kinds = [sample] * (100 if i == 3 else rng.randrange(2, 6)) + (["i8"] if i % 2 else [])
     return [tiff_picture(rng, kind, rng.choice((5, 8))) for kind in kinds]
@@ -248,7 +248,7 @@ def decoded(log):
     return sum(int(line.split()[2]) for line in log.read_text().splitlines())
 
 
-def compare_written(program, folder, names, commands, least, files=300):
+def compare_written(program, folder, names, commands, least):
     """Transforms files on both devices. least: files that the device decodes."""
     log, compared = folder / "log", 0
     for i, words in enumerate(commands):
@@ -265,7 +265,7 @@ def compare_written(program, folder, names, commands, least, files=300):
             compared += compare_files(cpu, cuda, what)
             check(decoded(log) >= least, f"{what}: {decoded(log)} decoded")
     print(f"{compared} files compared")
-    check(compared > files, "nothing was compared")
+    check(compared > len(commands) * len(names) // 4, "nothing was compared")
 
 
 def test_written(program, folder):
@@ -311,12 +311,12 @@ def test_stacks_written(program, folder):
     """Pages of their own contrast or a common one, a choice of them, and levels, which are mapped, left out or made anew."""
     (folder / "in").mkdir()
     names = make_stacks(folder / "in")
-    (folder / "in" / "000.tif").write_bytes(tiff_picture(random.Random(9), "u16", 8, (30, 20, 1), []))
+    (folder / "in" / "000.tif").write_bytes(tiff_picture(random.Random(9), "u16", 8, (1, 30, 20), []))
     some = (["normalize"], ["normalize", "--region=1,2,7,6", "--fast"], ["equalize", "--together=file"], ["normalize", "--page=1,0"],
             ["normalize", "--levels=drop", "--depth=8"], ["equalize", "--clahe"], ["normalize", "--memory=40M", "--channels=luma"],
             ["normalize", "--method=percentile", "--together=channel", "--region=0,0,9,9"], ["equalize", "--match=in/000.tif"])
     compare_written(program, folder, [*names, Path("in/000.tif")], some, 15)
-    compare_written(program, folder, names[1::3], (["normalize", "--together=group=([0-9]*)stack"], ["normalize", "--salvage"]), 0, 15)
+    compare_written(program, folder, names[1::3], (["normalize", "--together=group=([0-9]*)stack"], ["normalize", "--salvage"]), 0)
 
 
 def test_in_place(program, folder):
