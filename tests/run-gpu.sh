@@ -25,7 +25,6 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 summary=$out/summary.txt
 : >"$summary"
-failed=0
 if [ -z "${IMGSTAT_CORPUS-}" ] && [ -r .gpu-corpus.tar.xz ] && [ ! -d .gpu-corpus ]; then
     mkdir .gpu-corpus && tar -xJf .gpu-corpus.tar.xz -C .gpu-corpus --strip-components=1
 fi
@@ -34,25 +33,8 @@ if [ -z "${IMGSTAT_CORPUS-}" ] && [ -d .gpu-corpus ]; then
     export IMGSTAT_CORPUS
 fi
 
-# step NAME COMMAND...: runs it into a log of its own; one line of summary with its time.
-step() {
-    name=$1
-    shift
-    began=$(date +%s)
-    "$@" >"$out/$name.log" 2>&1
-    code=$?
-    took=$(($(date +%s) - began))
-    case $code in
-    0) verdict=ok ;;
-    77) verdict=skipped ;;
-    *) verdict="FAILED ($code)" failed=1 ;;
-    esac
-    printf '%-28s %-12s %5d s\n' "$name" "$verdict" "$took" | tee -a "$summary"
-    case $verdict in
-    FAILED*) tail -n 25 "$out/$name.log" ;;
-    esac
-    return $code
-}
+# shellcheck source=tests/steps.sh
+. tests/steps.sh
 
 architecture() {
     nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep . || echo 90
@@ -87,7 +69,7 @@ do_test() {
 
 # The GPU's tests, without those of the corpus and the ladder: what differs is planned on the host.
 gpu_tests() {
-    ctest --test-dir "$1" --output-on-failure --label-regex gpu --exclude-regex 'corpus|ladder|hostile'
+    ctest --test-dir "$1" --output-on-failure --parallel "$jobs" --label-regex gpu --exclude-regex 'corpus|ladder|hostile'
 }
 
 # Other cards on this one. A module of PTX for 8.0 replaces the one beside the tests; ptxas makes machine code of it on all

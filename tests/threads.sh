@@ -4,10 +4,10 @@
 # less than a minute of processor time. all: every unit test and every test of the command line, in hours.
 set -eu
 cd "$(dirname "$0")/.."
-export TSAN_OPTIONS="halt_on_error=1 ${TSAN_OPTIONS-}" IMGSTAT_TESTDATA="$PWD/testdata" IMGSTAT_TEST_SMALL=1
+export TSAN_OPTIONS="halt_on_error=1:allocator_may_return_null=1 ${TSAN_OPTIONS-}" IMGSTAT_TESTDATA="$PWD/testdata" IMGSTAT_TEST_SMALL=1
 if [ "${1-}" = all ]; then
     cmake --preset tsan && cmake --build --preset tsan
-    exec ctest --preset tsan -L 'unit|cli'
+    exec ctest --preset tsan -L 'unit|cli' --parallel "$(nproc)"
 fi
 
 programs='base_thread_pool base_buffer_cache codec_parallel_inflate codec_prefetch measure_read_ahead batch_feeding

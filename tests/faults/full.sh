@@ -9,19 +9,9 @@ cd "$(dirname "$0")/../.." || exit 1
 release=build/release asan=build/asan out=build/faults
 shim=$release/tests/libfaults_shim.so
 mkdir -p $out
-failed=0
-
-# step NAME COMMAND...: runs it into a file of its own, and prints a line.
-step() {
-    name=$1
-    shift
-    began=$(date +%s)
-    "$@" >"$out/$name.log" 2>&1
-    code=$?
-    verdict=ok
-    [ $code = 0 ] || verdict="FAILED ($code)" failed=1
-    printf '%-12s %-12s %6d s  %s\n' "$name" "$verdict" $(($(date +%s) - began)) "$(tail -n 1 "$out/$name.log")"
-}
+: >$out/summary.txt
+# shellcheck source=tests/steps.sh
+. tests/steps.sh
 
 # build PRESET
 build() {
@@ -41,9 +31,14 @@ for wanted in "$@"; do
     power) step power python3 tests/faults/power_cut.py $release/imgstat $shim --files 40 --states 300 ;;
     stress) IMGSTAT_STRESS_JOBS=1000000 IMGSTAT_TESTDATA=$PWD/testdata step stress $release/tests/test_batch_scheduler_cancel ;;
     dlpack) IMGSTAT_DLPACK_RUNS=60000 step dlpack python3 tests/python/run.py tests/python/test_dlpack.py $release/python ;;
-    proofs) IMGSTAT_PROOFS=full step proofs ctest --preset asan -L proof --timeout 36000 &&
-        IMGSTAT_PROOFS=full step cbmc ctest --preset release -R '^cbmc' --timeout 36000 ;;
-    mutations) step mutations python3 tests/proofs/mutations.py $asan && step mutations-cbmc python3 tests/proofs/mutations.py --cbmc ;;
+    proofs)
+        IMGSTAT_PROOFS=full step proofs ctest --preset asan -L proof --timeout 36000
+        IMGSTAT_PROOFS=full step cbmc ctest --preset release -R '^cbmc' --timeout 36000
+        ;;
+    mutations)
+        step mutations python3 tests/proofs/mutations.py $asan
+        step mutations-cbmc python3 tests/proofs/mutations.py --cbmc
+        ;;
     threads) step threads tests/threads.sh all ;;
     fuzz) step fuzz tests/fuzz/nightly.sh "${FUZZ_MINUTES:-480}" ;;
     *)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Whether each proof can fail: puts one fault after the other into a copy of the sources, and each must be found.
 
-usage: mutations.py BUILD    a build of the preset asan
-       mutations.py --cbmc   the proofs of CBMC"""
+usage: mutations.py BUILD     a build of the preset asan
+       mutations.py --cbmc    the proofs of CBMC
+       mutations.py --places  only looks whether the sources have each place once"""
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 300
 
-# The proof, the source, a place in it that there is once, and what takes it.
+# The proof, the source, a place in it that there is once, and what takes its place.
 FAULTS = [
     ("packbits", "codec/packbits_lanes.h", "used > n_in - at", "used > n_in"),
     ("packbits", "codec/packbits_lanes.h", "n > n_out - done", "n > n_out"),
@@ -34,7 +35,7 @@ FAULTS = [
     ("rows", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
     ("changed_record-gray4", "record/byte_stream.c", "(reader->end - reader->at) < n)", "(reader->end - reader->at) + 1 < n)"),
     ("numbers", "record/byte_stream.c", "*byte == 0 && shift > 0)", "*byte == 0 && shift > 56)"),
-    ("changed_transfer-floats", "transfer/json_read.c", " || *lo > *hi)", ")"),
+    ("changed_transfer-floats", "transfer/json_value.c", " || *lo > *hi)", ")"),
     ("changed_png", "png/chunks.c", " && *at <= source->bytes", ""),
 ]
 # The same for what CBMC proves: the source is included by the proof, or named in its line.
@@ -86,10 +87,8 @@ def changed_tree(folder, source, old, new):
     """A copy of the sources in a folder, with one fault."""
     tree = Path(folder) / "src"
     shutil.copytree(ROOT / "src", tree)
-    text = (tree / source).read_text()
-    if text.count(old) != 1:
-        sys.exit(f"{source} has {old!r} {text.count(old)} times")
-    (tree / source).write_text(text.replace(old, new))
+    path = tree / source
+    path.write_text(path.read_text().replace(old, new))
     return tree
 
 
@@ -125,8 +124,20 @@ def is_found(build, target, source, old, new):
         return done.returncode != 0
 
 
+def check_places():
+    for _, source, old, _ in FAULTS + CBMC_FAULTS:
+        count = (ROOT / "src" / source).read_text().count(old)
+        if count != 1:
+            sys.exit(f"{source} has {old!r} {count} times")
+
+
 def main():
+    check_places()
+    if sys.argv[1] == "--places":
+        return 0
     by_cbmc = sys.argv[1] == "--cbmc"
+    if by_cbmc:
+        subprocess.run(["sh", str(ROOT / "tests/proofs/cbmc.sh"), "--fetch"], stdout=subprocess.DEVNULL, check=True)
     faults = CBMC_FAULTS if by_cbmc else FAULTS
     missed = 0
     for target, source, old, new in faults:
