@@ -196,10 +196,12 @@ static ImgstatResult add_described(PageBatch *batch, const Source *source, const
     FileSpan span;
     if (!tiles_span(tiles, n, &span))
         return IMGSTAT_OK;
+    *added = no_room;
+    if (pitch * rows.n > batch->memory.bytes)
+        return IMGSTAT_OK;
     size_t bytes = 0;
     const size_t room_at = place(&bytes, tiles_room(tiled, tiles, n));
     const size_t pixels_at = place(&bytes, pitch * rows.n);
-    *added = no_room;
     if (n > TILES - batch->n_tiles ||
         free_bytes(batch) < bytes + list + padded(span.bytes, PLACE_ALIGN))
         return IMGSTAT_OK;
@@ -230,9 +232,9 @@ static ImgstatResult add_tiles(PageBatch *batch, Decoder *decoder, RowRange rows
     *added = PAGE_REFUSED;
     if (!decoder->codec->coded_tiles(decoder, tiled, &tiles))
         return IMGSTAT_OK;
-    tiles_keep_rows(tiled, tiles, rows);
+    const RowRange held = tiles_keep_rows(tiled, tiles, rows);
     const ImgstatResult res =
-        add_described(batch, decoder->source, tiles, rows, pitch, no_room, added, err);
+        add_described(batch, decoder->source, tiles, held, pitch, no_room, added, err);
     free(tiles);
     return res;
 }
@@ -254,10 +256,10 @@ static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, const ImgstatR
     const RowRange rows = region && !codec->deflated
                               ? bands_of_region(decoder, region, bands_rows(decoder, row))
                               : (RowRange){0, from->height};
-    if (!size_product(padded(row, BATCH_ROW_ALIGN), rows.n, &pixels))
+    if (!size_product(padded(row, BATCH_ROW_ALIGN), from->height, &pixels))
         return IMGSTAT_OK;
     *added = no_room;
-    if (batch->n == BATCH_PAGES || pixels > batch->memory.bytes)
+    if (batch->n == BATCH_PAGES || padded(row, BATCH_ROW_ALIGN) * rows.n > batch->memory.bytes)
         return IMGSTAT_OK;
     const size_t pitch = padded(row, BATCH_ROW_ALIGN);
     *added = PAGE_REFUSED;

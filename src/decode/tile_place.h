@@ -14,16 +14,21 @@ typedef struct FileSpan {
 } FileSpan;
 
 /* Leaves those of the page's tiles out that hold none of these rows, as a device need not decode
- * them. */
-static inline void tiles_keep_rows(TiledPage *page, CodedTile *tiles, RowRange rows)
+ * them. Returns the rows that the others hold, which may be more: bands end within strips where
+ * decoding may begin anywhere. */
+static inline RowRange tiles_keep_rows(TiledPage *page, CodedTile *tiles, RowRange rows)
 {
-    const uint32_t all = page->n_tiles;
+    const uint32_t all = page->n_tiles, first = rows.first - rows.first % page->tile_height;
+    uint32_t end = first;
     page->n_tiles = 0;
     for (uint32_t t = 0; t < all; t++) {
         const TilePlace at = tile_place(page, tiles[t].number);
-        if (at.y < rows.first + rows.n && at.y + at.rows > rows.first)
+        if (at.y < rows.first + rows.n && at.y + at.rows > rows.first) {
             tiles[page->n_tiles++] = tiles[t];
+            end = at.y + at.rows > end ? at.y + at.rows : end;
+        }
     }
+    return (RowRange){first, end - first};
 }
 
 /* Finds the part of a file that holds these tiles. Returns false if other bytes are most of it. */

@@ -430,6 +430,18 @@ def test_regions(program, folder):
                                 status=fails, cwd=folder, variables=gpu(log=log, memory=800))) for device in ("cpu", "cuda"))
         check(one == other, f"strip {wrong}: {other[2]!r}")
         check(decoded(log) == 1 - fails, f"strip {wrong}: {decoded(log)} decoded")
+    # Strips that bands end within, beside other pages: those had pixels of them.
+    pixels = bytes((x * x) % 251 for x in range(400)) * (width * 2 * height // 400)
+    (folder / "plain.tif").write_bytes(harness.tiff_file(pixels, [
+        (256, 4, [width]), (257, 4, [height]), (258, 3, [16]), (259, 3, [1]), (262, 3, [1]), (277, 3, [1]),
+        (273, 4, [8 + y * width * 2 for y in range(0, height, 1300)]), (278, 4, [1300]),
+        (279, 4, [min(1300, height - y) * width * 2 for y in range(0, height, 1300)])]))
+    (folder / "in.tif").write_bytes(tiff_picture(random.Random(12), "u16", 8, (1, 70, 1600), []))
+    for region in "3,1500,60,80", "0,0,70,1", "5,1040,9,20":
+        one, other = (texts(run(program, "stats", "--json", f"--region={region}", f"--device={device}", "in.tif", "plain.tif",
+                                "in.tif", "plain.tif", "in.tif", cwd=folder, variables=gpu(log=log, memory=800)))
+                      for device in ("cpu", "cuda"))
+        check(one == other, f"{region} beside plain strips")
 
 
 def test_one(program, folder):
