@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stand_in.c: a module of GPUs that are none: the processor does the work of each, so that what is
  * dealt to several GPUs, and what becomes of it if one fails, is tested without any. The
- * environment says what they do: IMGSTAT_STAND_IN_GPUS is their number (2); IMGSTAT_STAND_IN_MEET
+ * environment says what they do: IMGSTAT_STAND_IN_GPUS is their number (2), and
+ * IMGSTAT_STAND_IN_MEMORY the MiB that each seems to have (64); IMGSTAT_STAND_IN_MEET
  * that the first work of each waits, 20 s at most, until so many of them have work;
  * IMGSTAT_STAND_IN_FAULT, "1:3", that cuda:1 is lost in its third call that works ("1:0": when it
  * is opened), or several such faults with blanks between; IMGSTAT_STAND_IN_LOG names a file that
@@ -23,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { GPUS_MOST = 100, OPEN_MOST = 1000, MEET_SECONDS = 20, MEMORY_BYTES = 64 << 20 };
+enum { GPUS_MOST = 100, OPEN_MOST = 1000, MEET_SECONDS = 20, MEMORY_MIB = 64 };
 
 IMGSTAT_API const DeviceModule *imgstat_device_module(void);
 
@@ -47,6 +48,11 @@ static int number_of(const char *variable, int otherwise)
 {
     const char *const text = getenv(variable);
     return text ? atoi(text) : otherwise;
+}
+
+static uint64_t memory_bytes(void)
+{
+    return (uint64_t)number_of("IMGSTAT_STAND_IN_MEMORY", MEMORY_MIB) << 20;
 }
 
 /* The call of a GPU that fails; -1: none does. */
@@ -127,7 +133,7 @@ static size_t list_gpus(ImgstatDeviceInfo *info, size_t capacity)
 {
     const int n = number_of("IMGSTAT_STAND_IN_GPUS", 2);
     for (int i = 0; i < n && (size_t)i < capacity; i++) {
-        info[i] = (ImgstatDeviceInfo){.memory_bytes = MEMORY_BYTES};
+        info[i] = (ImgstatDeviceInfo){.memory_bytes = memory_bytes()};
         snprintf(info[i].name, sizeof info[i].name, "cuda:%u", (unsigned char)i);
         snprintf(info[i].description, sizeof info[i].description, "a stand-in");
     }
@@ -193,7 +199,7 @@ static void close_gpu(Device *device)
 static void describe(const Device *device, ImgstatDeviceInfo *out)
 {
     cpu_device_ops.describe(device, out);
-    out->memory_bytes = MEMORY_BYTES;
+    out->memory_bytes = memory_bytes();
     pthread_mutex_lock(&lock);
     snprintf(out->name, sizeof out->name, "cuda:%u", (unsigned char)find(device)->gpu);
     pthread_mutex_unlock(&lock);

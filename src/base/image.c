@@ -207,6 +207,21 @@ ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count)
     return band;
 }
 
+ImagePro image_part(const ImagePro *image, const ImgstatRegion *region)
+{
+    ImagePro part = image_band(image, region->y, region->height);
+    const size_t offset = region->x * (size_t)image->channels * imgstat_sample_bytes(image->sample);
+    if (part.host)
+        part.host = (unsigned char *)part.host + offset;
+    if (part.device.address)
+        part.device.address += offset;
+    if (part.mask)
+        part.mask += region->x;
+    part.first_row = 0;
+    part.width = region->width;
+    return part;
+}
+
 ImgstatResult image_each_band(const ImagePro *image, UseBand use, void *context, ImgstatError *err)
 {
     const size_t fit = image->pitch ? IMAGE_BAND_BYTES / image->pitch : image->height;

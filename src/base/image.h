@@ -52,6 +52,17 @@ ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t chann
  */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);
 
+/* Whether a region has pixels, all of them within an image of that size. */
+static inline bool region_is_within(const ImgstatRegion *region, uint32_t width, uint32_t height)
+{
+    return region->width > 0 && region->width <= width && region->x <= width - region->width &&
+           region->height > 0 && region->height <= height && region->y <= height - region->height;
+}
+
+/* Returns the part of the image that lies in a region, as an image of that size. It shares the
+ * memory of `image` and owns nothing. */
+ImagePro image_part(const ImagePro *image, const ImgstatRegion *region);
+
 /* Receives one band of an image. An error ends the loop over the bands. */
 typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
 

@@ -198,8 +198,7 @@ static bool has_driver(void)
 static bool reads_there(const ImgstatWork *work)
 {
     if (work->measure)
-        return work->measure->region.width == 0 && !work->measure->hash &&
-               work->measure->preview == 0;
+        return !work->measure->hash && work->measure->preview == 0;
     return work->together != IMGSTAT_BY_ALL;
 }
 
@@ -214,11 +213,11 @@ static FedOutput follows_there(const ImgstatJob *job, const ImgstatWork *work, D
     return !to ? FED_NOT : to == &png_format ? FED_PNG : FED_TIFF;
 }
 
-/* Whether pages of a file are written, or measured together. */
+/* Whether pages of a file are measured as one, without being written. */
 static bool joins_pages(const ImgstatWork *work)
 {
-    return !work->measure || work->together == IMGSTAT_BY_CHANNEL ||
-           work->together == IMGSTAT_BY_FILE;
+    return work->measure &&
+           (work->together == IMGSTAT_BY_CHANNEL || work->together == IMGSTAT_BY_FILE);
 }
 
 /* Adds the page of an input that is selected, which stands for `times` of them. */
@@ -226,15 +225,18 @@ static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *jo
                      const ImgstatWork *work, double times)
 {
     Decoder *const decoder = file->decoder;
-    const ImgstatPage *const page = &decoder->page;
+    const ImgstatRegion *const region = work->measure ? &work->measure->region : NULL;
+    const ImgstatPage part = feeding_part(decoder, region), *const page = &part;
     const uint64_t tile = decoder->caps.tile_bytes;
-    const bool banded = reads_there(work) && page_reader_tiles_there(decoder);
+    const bool banded =
+        reads_there(work) && !(region && region->width > 0) && page_reader_tiles_there(decoder);
     const FedOutput to = follows_there(job, work, decoder);
-    const bool fed = !banded && to != FED_NOT && feeding_takes_file(file, !work->measure) &&
-                     (file->n_chosen == 1 || !joins_pages(work)) && feeding_decodes(decoder);
+    const bool fed = !banded && to != FED_NOT &&
+                     file->n_chosen <= (joins_pages(work) ? 1 : BATCH_PAGES) &&
+                     feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
     if (fed)
-        work_add_fed(sum, page, tile ? (double)tile : page_bytes(page), times);
+        work_add_fed(sum, page, tile ? (double)tile : page_bytes(&decoder->page), times);
     if ((fed && to == FED_PNG) || ((fed || banded) && to == FED_TIFF))
         work_add_packed(sum, page, to, work->write && work->write->fast, banded, times);
 }

@@ -11,7 +11,8 @@ static bool open_fed(void *context, size_t index, bool *unusual, ImgstatFile **f
     const Jobs *const jobs = context;
     const ImgstatJob *const job = &jobs->job[index];
     return job->output && !(jobs->batch->skip_existing && job_output_exists(job)) &&
-           feeding_open_job(job, &jobs->open, &jobs->cancel, unusual, file) &&
+           feeding_open_job(job, &jobs->open, !jobs->batch->drop_levels, &jobs->cancel, unusual,
+                            file) &&
            (feeding_writes(job, &jobs->batch->write, (*file)->decoder) ||
             (*file)->decoder->mode == DECODE_THREADS);
 }
@@ -47,7 +48,6 @@ ImgstatResult jobs_begin_feeding(Jobs *jobs, ImgstatError *err)
                          .n = jobs->n,
                          .outcome_bytes = jobs_outcome_bytes(),
                          .alone = true,
-                         .one_page = true,
                          .open = open_fed,
                          .work = work_fed,
                          .idle = idle_fed,

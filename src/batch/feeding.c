@@ -14,8 +14,9 @@
  * kernels that unfilter and count. */
 enum { FEEDERS = 12 };
 
-/* Pages of a batch, at least, if a feeder also does what follows: compressing takes so much longer
- * than decoding that the last batches must not be long. */
+/* A batch has so many pages before it ends with its share of the jobs, if a feeder also does what
+ * follows: compressing takes so much longer than decoding that the last batches must not be long.
+ */
 enum { SHARED_PAGES = 8 };
 
 /* Of the device's memory half is used at most. A gigabyte holds 50 photographs of 3 megapixels. */
@@ -69,7 +70,7 @@ static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError
         imgstat_device_close(device);
         return res;
     }
-    return shared_device_warm(*shared, &f->like, jobs->parts, err);
+    return shared_device_warm(*shared, &f->like, jobs->count.parts, err);
 }
 
 static void *opener_main(void *context)
@@ -242,32 +243,35 @@ static void finish(Fed *fed, size_t job, const FedPages *pages, const ImgstatErr
 
 static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatError *err)
 {
+    const FedJobs *const jobs = &fed->feeding->jobs;
     ImgstatFile *file;
     bool unusual;
     ImgstatResult res = IMGSTAT_OK;
     *added = PAGE_REFUSED;
-    if (feeding_open_pages(&fed->feeding->jobs, job, &unusual, &file))
-        res = page_batch_add(fed->feeder->pages, file, &unusual, added, &fed->pages[fed->n], err);
+    if (feeding_open_pages(jobs, job, &unusual, &file))
+        res = page_batch_add(fed->feeder->pages, file, jobs->counts ? &jobs->count : NULL, &unusual,
+                             added, &fed->pages[fed->n], err);
     imgstat_file_close(file);
     return res;
 }
 
-/* Returns how many pages a batch has at most: every feeder is to have a share of those left. */
-static size_t most_pages(Feeding *f)
+/* Returns how many jobs a batch has about: every feeder is to have a share of those left. */
+static size_t share_of(Feeding *f)
 {
     if (!f->jobs.alone || f->always)
         return BATCH_PAGES;
     pthread_mutex_lock(&f->lock);
     const size_t share = f->left / FEEDERS;
     pthread_mutex_unlock(&f->lock);
-    return share > SHARED_PAGES ? share : SHARED_PAGES;
+    return share;
 }
 
 /* Fills the batch, with fed->next first. */
 static ImgstatResult fill(Fed *fed, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
-    const size_t most = most_pages(f);
+    const size_t share = share_of(f);
+    size_t pages = 0;
     page_batch_begin(fed->feeder->pages);
     fed->n = 0;
     do {
@@ -275,12 +279,14 @@ static ImgstatResult fill(Fed *fed, ImgstatError *err)
         const ImgstatResult res = add_job(fed, fed->next, &added, err);
         if (res != IMGSTAT_OK || added == PAGE_FULL)
             return res; /* it is carried */
-        if (added == PAGE_ADDED)
+        if (added == PAGE_ADDED) {
+            pages += fed->pages[fed->n].n;
             fed->job[fed->n++] = fed->next;
-        else
+        } else {
             finish(fed, fed->next, NULL, NULL);
+        }
         fed->carried = in_order_more(*f->ring, fed->worker, &fed->next);
-    } while (fed->carried && fed->n < most);
+    } while (fed->carried && (fed->n < share || pages < SHARED_PAGES) && pages < BATCH_PAGES);
     return IMGSTAT_OK;
 }
 
@@ -316,7 +322,7 @@ static void feed(Fed *fed)
         if (f->jobs.idle)
             f->jobs.idle(f->jobs.context, fed->worker);
         seat_release(&f->seats);
-        res = f->jobs.counts ? page_batch_count(fed->feeder->pages, f->jobs.parts, &error)
+        res = f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, &error)
                              : page_batch_wait(fed->feeder->pages, &error);
         seat_acquire(&f->seats, true);
     }

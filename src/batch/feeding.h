@@ -20,10 +20,10 @@ typedef struct FedJobs {
     size_t n;  /* jobs, as far as is known, */
     bool more; /* and there may be others */
     size_t outcome_bytes;
-    bool alone;     /* every feeder has a device of its own, which also does what follows */
-    bool one_page;  /* the processor takes files with several chosen pages */
-    bool counts;    /* the device counts the pages as well, */
-    unsigned parts; /* into records with these parts */
+    bool alone;      /* every feeder has a device of its own, which also does what follows */
+    bool one_page;   /* the processor takes files with several chosen pages */
+    bool counts;     /* the device counts the pages as well, */
+    PageCount count; /* in this way */
     /* Opens the file of a job for reading it once more later, and selects its first page. False: it
      * cannot be read, or only once. A file that gives a warning sets *unusual. */
     bool (*open)(void *context, size_t job, bool *unusual, ImgstatFile **file);
@@ -35,9 +35,10 @@ typedef struct FedJobs {
     void (*fail)(void *context, void *worker, size_t job, const ImgstatError *why, void *outcome);
 } FedJobs;
 
-/* What FedJobs.open does with the input of a job. */
-bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
-                      bool *unusual, ImgstatFile **file);
+/* What FedJobs.open does with the input of a job. levels: those of its images are chosen as well.
+ */
+bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, bool levels,
+                      const Cancel *cancel, bool *unusual, ImgstatFile **file);
 
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
 bool feeding_decodes(Decoder *decoder);
@@ -46,13 +47,13 @@ bool feeding_decodes(Decoder *decoder);
  * compresses that; else NULL. how: NULL for defaults. from: the decoder of the page. */
 const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from);
 
+/* Returns the page that is selected, with no more rows than the processor decodes for a region.
+ * region: NULL, or empty, for all. */
+ImgstatPage feeding_part(const Decoder *decoder, const ImgstatRegion *region);
+
 /* Whether a batch gains by a device. fed: those of its pages that the device may decode. bytes: of
  * their pixels. */
 bool feeding_is_worthwhile(double pages, double fed, double bytes);
-
-/* Whether a device may decode the pages of a file that are chosen: no more than a batch has; what
- * is written has no other pages. */
-bool feeding_takes_file(const ImgstatFile *file, bool writes);
 
 /* Opens a file whose pages the device may decode, and count if that is asked for. *unusual becomes
  * true, then or later, if it gives a warning. */

@@ -4,6 +4,7 @@
 
 #include "base/sample.h"
 #include "batch/job.h"
+#include "codec/bands.h"
 
 #include <string.h>
 
@@ -19,18 +20,12 @@ typedef struct Sampled {
     bool threads;
 } Sampled;
 
-bool feeding_takes_file(const ImgstatFile *file, bool writes)
-{
-    return file->n_chosen <= BATCH_PAGES && (!writes || file->n_chosen == imgstat_file_pages(file));
-}
-
 bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatFile **file)
 {
     *unusual = false;
     *file = NULL;
     return jobs->open(jobs->context, job, unusual, file) && !*unusual &&
-           feeding_takes_file(*file, !jobs->counts) &&
-           (!jobs->one_page || (*file)->n_chosen == 1) &&
+           (*file)->n_chosen <= (jobs->one_page ? 1 : BATCH_PAGES) &&
            (!jobs->counts || sample_is_narrow((*file)->decoder->page.sample));
 }
 
@@ -40,14 +35,14 @@ static void note_unusual(void *context, const char *sentence)
     *(bool *)context = true;
 }
 
-bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, const Cancel *cancel,
-                      bool *unusual, ImgstatFile **file)
+bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, bool levels,
+                      const Cancel *cancel, bool *unusual, ImgstatFile **file)
 {
     ImgstatOpen open = *how;
     open.warn = note_unusual;
     open.warn_context = unusual;
     return job_is_readable_again(job) && job_open(job, &open, cancel, file, NULL) == IMGSTAT_OK &&
-           file_choose(*file, job->pages, 0, NULL) == IMGSTAT_OK &&
+           file_choose(*file, job->pages, levels ? WITH_LEVELS : 0, NULL) == IMGSTAT_OK &&
            imgstat_file_page(*file, (*file)->chosen->page, NULL, NULL) == IMGSTAT_OK;
 }
 
@@ -86,9 +81,24 @@ const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *ho
     return deflates ? to : NULL;
 }
 
+ImgstatPage feeding_part(const Decoder *decoder, const ImgstatRegion *region)
+{
+    ImgstatPage part = decoder->page;
+    const size_t row = (size_t)part.width * part.channels * imgstat_sample_bytes(part.sample);
+    if (region && region_is_within(region, part.width, part.height))
+        part.height = bands_of_region(decoder, region, bands_rows(decoder, row)).n;
+    return part;
+}
+
 bool feeding_is_worthwhile(double pages, double fed, double bytes)
 {
     return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
+}
+
+static uint64_t bytes_of(const ImgstatPage *page)
+{
+    return (uint64_t)page->width * page->height * page->channels *
+           imgstat_sample_bytes(page->sample);
 }
 
 static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
@@ -98,11 +108,12 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
     sum->files++;
     if (feeding_open_pages(jobs, job, &unusual, &file) && feeding_decodes(file->decoder)) {
         const ImgstatPage *const page = &file->decoder->page;
-        const uint64_t bytes = (uint64_t)page->width * page->height * page->channels *
-                               imgstat_sample_bytes(page->sample);
-        const uint64_t tile = file->decoder->caps.tile_bytes, stream = tile ? tile : bytes;
+        const ImgstatPage part =
+            feeding_part(file->decoder, jobs->counts ? &jobs->count.region : NULL);
+        const uint64_t tile = file->decoder->caps.tile_bytes;
+        const uint64_t stream = tile ? tile : bytes_of(page);
         sum->decodable++;
-        sum->bytes += bytes * file->n_chosen;
+        sum->bytes += bytes_of(&part) * file->n_chosen;
         sum->stream = stream > sum->stream ? stream : sum->stream;
         sum->threads = file->decoder->mode == DECODE_THREADS;
         *like = *page;

@@ -226,6 +226,7 @@ static void run(Ring *ring, Thread *threads, char *outcome)
     if (started > 0) {
         report_all(ring, outcome);
     } else {
+        ring->stopped = true; /* in_order_more has none: they are taken here */
         run_serially(order, threads[0].worker, outcome);
         order->close(order->context, threads[0].worker);
     }

@@ -80,7 +80,7 @@ static bool open_fed(void *context, size_t job, bool *unusual, ImgstatFile **fil
     const MeasureRun *const run = &((Run *)context)->measure;
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
     const ImgstatOpen open = measure_open(run->batch);
-    return feeding_open_job(what, &open, NULL, unusual, file);
+    return feeding_open_job(what, &open, run->batch->levels, NULL, unusual, file);
 }
 
 static double work_fed(void *context, void *worker, size_t job, const FedPages *page, void *result)
@@ -102,6 +102,7 @@ static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
 {
     MeasureRun *const measure = &run->measure;
     const ImgstatMeasureBatch *const batch = measure->batch;
+    const ImgstatMeasure *const how = batch->how;
     const FedJobs jobs = {.context = run,
                           .devices = &measure->devices,
                           .share = measure->share,
@@ -111,13 +112,12 @@ static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
                           .one_page =
                               batch->by == IMGSTAT_BY_CHANNEL || batch->by == IMGSTAT_BY_FILE,
                           .counts = true,
-                          .parts = measure_parts(batch->how),
+                          .count = {.parts = measure_parts(batch->how),
+                                    .region = how ? how->region : (ImgstatRegion){0, 0, 0, 0}},
                           .open = open_fed,
                           .work = work_fed,
                           .fail = fail_fed};
-    const ImgstatMeasure *const how = batch->how;
-    if (batch->open.salvage || batch->levels ||
-        (how && (how->region.width > 0 || how->hash || how->preview > 0)))
+    if (batch->open.salvage || (how && (how->hash || how->preview > 0)))
         return IMGSTAT_OK;
     return feeding_create(&jobs, &run->feeding, err);
 }

@@ -164,9 +164,10 @@ static void reserve(Jobs *jobs, TransformWorker *worker, uint64_t needed)
     worker->reserved = bytes;
 }
 
-/* Memory of the page that needs most, and what groups of pages take in addition. */
-static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, uint64_t *bytes,
-                                 ImgstatError *err)
+/* Memory of the page that needs most, and what groups of pages take in addition. fed: NULL, or
+ * pages that a device has decoded: what it makes of one comes to the host in one piece. */
+static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, const FedPages *fed,
+                                 uint64_t *bytes, ImgstatError *err)
 {
     uint64_t of_groups;
     IMGSTAT_TRY(group_transfer_memory(pipeline, file, &of_groups, err));
@@ -175,7 +176,9 @@ static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, ui
         const uint32_t page = file->chosen[i].page;
         if (file->decoder->page.page != page)
             IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
-        const uint64_t needed = page_memory(pipeline, file->decoder).bytes;
+        const bool there = fed && fed_page_image(fed, &file->decoder->page);
+        const uint64_t needed = page_memory(pipeline, file->decoder).bytes +
+                                (there ? page_reader_whole_bytes(file->decoder) : 0);
         *bytes = needed > *bytes ? needed : *bytes;
     }
     *bytes += of_groups;
@@ -191,7 +194,7 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, Imgst
         jobs->pipeline.memory - jobs->budget.total; /* by transfers of channels */
     while (needed + shared > pipeline.memory) {
         pipeline.memory = needed + shared;
-        IMGSTAT_TRY(file_memory(&pipeline, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&pipeline, file, NULL, &needed, err));
     }
     return error_file(err, IMGSTAT_ERR_LIMIT, job->input,
                       "needs about %llu MiB of memory, and %llu are allowed",
@@ -205,17 +208,16 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     const ImgstatJob *const job = &jobs->job[index];
     Decoder *const decoder = file->decoder;
     uint64_t needed;
-    IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
-    const uint64_t packed = page_reader_whole_bytes(decoder); /* by the device, at most */
-    if (worker->fed && packed <= jobs->budget.total && needed <= jobs->budget.total - packed)
-        needed += packed;
-    else
+    IMGSTAT_TRY(file_memory(&jobs->pipeline, file, worker->fed, &needed, err));
+    if (worker->fed && needed > jobs->budget.total) {
         worker->fed = NULL;
+        IMGSTAT_TRY(file_memory(&jobs->pipeline, file, NULL, &needed, err));
+    }
     while (needed > jobs->budget.total && decoder->options.threads > 1) {
         DecodeOptions fewer = decoder->options;
         fewer.threads /= 2;
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
-        IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&jobs->pipeline, file, NULL, &needed, err));
     }
     if (needed > jobs->budget.total)
         return does_not_fit(jobs, job, file, needed, err);
@@ -275,8 +277,6 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     if (!job_is_readable_again(job)) /* another job may write what this pipe reads */
         jobs_return_memory(jobs, worker);
     ImgstatResult res = jobs_open(jobs, index, keep_warning, outcome, &file, err);
-    if (res == IMGSTAT_OK && worker->fed && !fed_page_image(worker->fed, &file->decoder->page))
-        worker->fed = NULL;
     if (res == IMGSTAT_OK)
         res = jobs_reserve_memory(jobs, worker, index, file, err);
     if (res == IMGSTAT_OK)

@@ -38,7 +38,7 @@ struct PageBatch {
     size_t n, n_tiled; /* pages; those of tiles */
     CodedTile *tiles;  /* of these, in order */
     size_t n_tiles;
-    unsigned parts;
+    PageCount count;
     DeflatedCheck check[BATCH_PAGES];
     uint8_t *counts; /* records */
     size_t counts_bytes;

@@ -185,9 +185,9 @@ static ImgstatResult add_rows(PageBatch *batch, Decoder *decoder, size_t pitch, 
     return IMGSTAT_OK;
 }
 
-/* Adds a page of tiles, as it was described. */
+/* Adds a page of tiles, as it was described. rows: that these hold. */
 static ImgstatResult add_described(PageBatch *batch, const Source *source, const CodedTile *tiles,
-                                   size_t pitch, PageAdded no_room, PageAdded *added,
+                                   RowRange rows, size_t pitch, PageAdded no_room, PageAdded *added,
                                    ImgstatError *err)
 {
     BatchPage *const page = &batch->page[batch->n];
@@ -196,10 +196,12 @@ static ImgstatResult add_described(PageBatch *batch, const Source *source, const
     FileSpan span;
     if (!tiles_span(tiles, n, &span))
         return IMGSTAT_OK;
+    *added = no_room;
+    if (pitch * rows.n > batch->memory.bytes)
+        return IMGSTAT_OK;
     size_t bytes = 0;
     const size_t room_at = place(&bytes, tiles_room(tiled, tiles, n));
-    const size_t pixels_at = place(&bytes, pitch * tiled->height);
-    *added = no_room;
+    const size_t pixels_at = place(&bytes, pitch * rows.n);
     if (n > TILES - batch->n_tiles ||
         free_bytes(batch) < bytes + list + padded(span.bytes, PLACE_ALIGN))
         return IMGSTAT_OK;
@@ -216,27 +218,30 @@ static ImgstatResult add_described(PageBatch *batch, const Source *source, const
     tiles_move(tiled, own, n, &span, in, there + room_at, (uint32_t)batch->n_tiled);
     batch->n_tiles += n;
     batch->n_tiled++;
-    tiled->pixels = there + pixels_at;
+    tiled->pixels = there + pixels_at - pitch * rows.first; /* which are not touched */
     tiled->pitch = pitch;
     return IMGSTAT_OK;
 }
 
-static ImgstatResult add_tiles(PageBatch *batch, Decoder *decoder, size_t pitch, PageAdded no_room,
-                               PageAdded *added, ImgstatError *err)
+/* rows: that are needed. */
+static ImgstatResult add_tiles(PageBatch *batch, Decoder *decoder, RowRange rows, size_t pitch,
+                               PageAdded no_room, PageAdded *added, ImgstatError *err)
 {
+    TiledPage *const tiled = &batch->page[batch->n].tiled;
     CodedTile *tiles;
     *added = PAGE_REFUSED;
-    if (!decoder->codec->coded_tiles(decoder, &batch->page[batch->n].tiled, &tiles))
+    if (!decoder->codec->coded_tiles(decoder, tiled, &tiles))
         return IMGSTAT_OK;
+    const RowRange held = tiles_keep_rows(tiled, tiles, rows);
     const ImgstatResult res =
-        add_described(batch, decoder->source, tiles, pitch, no_room, added, err);
+        add_described(batch, decoder->source, tiles, held, pitch, no_room, added, err);
     free(tiles);
     return res;
 }
 
-/* Adds the page that is selected. */
-static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, PageAdded *added,
-                              ImgstatError *err)
+/* Adds the page that is selected. region: NULL, or all of it that is needed. */
+static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, const ImgstatRegion *region,
+                              PageAdded *added, ImgstatError *err)
 {
     const ImgstatPage *const from = &decoder->page;
     const Codec *const codec = decoder->codec;
@@ -244,42 +249,52 @@ static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, PageAdded *add
     size_t row, pixels;
     *added = PAGE_REFUSED;
     if (page_is_masked(decoder) || decoder->how.salvage ||
+        (region && !region_is_within(region, from->width, from->height)) ||
         !size_product(from->width, from->channels * imgstat_sample_bytes(from->sample), &row) ||
-        row > SIZE_MAX - BATCH_ROW_ALIGN ||
-        !size_product(padded(row, BATCH_ROW_ALIGN), from->height, &pixels))
+        row > SIZE_MAX - BATCH_ROW_ALIGN)
+        return IMGSTAT_OK;
+    const RowRange rows = region && !codec->deflated
+                              ? bands_of_region(decoder, region, bands_rows(decoder, row))
+                              : (RowRange){0, from->height};
+    if (!size_product(padded(row, BATCH_ROW_ALIGN), from->height, &pixels))
         return IMGSTAT_OK;
     *added = no_room;
-    if (batch->n == BATCH_PAGES || pixels > batch->memory.bytes)
+    if (batch->n == BATCH_PAGES || padded(row, BATCH_ROW_ALIGN) * rows.n > batch->memory.bytes)
         return IMGSTAT_OK;
     const size_t pitch = padded(row, BATCH_ROW_ALIGN);
     *added = PAGE_REFUSED;
     if (codec->deflated)
         IMGSTAT_TRY(add_rows(batch, decoder, pitch, no_room, added, err));
     else if (codec->coded_tiles)
-        IMGSTAT_TRY(add_tiles(batch, decoder, pitch, no_room, added, err));
+        IMGSTAT_TRY(add_tiles(batch, decoder, rows, pitch, no_room, added, err));
     if (*added != PAGE_ADDED)
         return IMGSTAT_OK;
     BatchPage *const page = &batch->page[batch->n++];
     page->page = *from;
-    return batch_wrap(batch->shared,
-                      page->tiled.n_tiles > 0 ? page->tiled.pixels : page->rows.pixels, pitch, from,
-                      &page->image, err);
+    IMGSTAT_TRY(batch_wrap(batch->shared,
+                           page->tiled.n_tiles > 0 ? page->tiled.pixels : page->rows.pixels, pitch,
+                           from, &page->image, err));
+    if (region)
+        page->image = image_part(&page->image, region);
+    return IMGSTAT_OK;
 }
 
-ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *unusual,
-                             PageAdded *added, FedPages *pages, ImgstatError *err)
+ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const PageCount *count,
+                             const bool *unusual, PageAdded *added, FedPages *pages,
+                             ImgstatError *err)
 {
+    const ImgstatRegion *const region =
+        count && (count->region.width > 0 || count->region.height > 0) ? &count->region : NULL;
     const size_t n = batch->n, n_tiled = batch->n_tiled, n_tiles = batch->n_tiles;
     const size_t top = batch->top, bottom = batch->bottom;
     const ImgstatPage *const page = &file->decoder->page;
-    const ImgstatSample sample = page->sample;
     *added = PAGE_ADDED;
     for (uint32_t i = 0; i < file->n_chosen && *added == PAGE_ADDED; i++) {
         const bool selected =
             i == 0 || imgstat_file_page(file, file->chosen[i].page, NULL, NULL) == IMGSTAT_OK;
         *added = PAGE_REFUSED;
-        if (selected && page->sample == sample)
-            IMGSTAT_TRY(add_page(batch, file->decoder, added, err));
+        if (selected && (!count || sample_is_narrow(page->sample)))
+            IMGSTAT_TRY(add_page(batch, file->decoder, region, added, err));
         *added = *unusual ? PAGE_REFUSED : *added;
     }
     *pages = (FedPages){.batch = batch, .first = n, .n = batch->n - n};

@@ -35,6 +35,12 @@ void shared_device_destroy(SharedDevice *shared);
 
 typedef struct PageBatch PageBatch;
 
+/* How the device counts the pages of a batch. */
+typedef struct PageCount {
+    unsigned parts;       /* of records */
+    ImgstatRegion region; /* of each page; width and height 0: all of it */
+} PageCount;
+
 enum { BATCH_PAGES = 96 }; /* most pages of a batch */
 
 /* bytes: of device memory, for compressed bytes, filtered rows and pixels. */
@@ -58,11 +64,13 @@ typedef enum PageAdded {
     PAGE_REFUSED /* the processor decodes it */
 } PageAdded;
 
-/* Adds all chosen pages of a file, or none. The first of them is selected. The processor decodes a
- * file whose pages have several types, or that sets *unusual. *pages: the places of the pages in
- * the batch. Fails only if the device does. */
-ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const bool *unusual,
-                             PageAdded *added, FedPages *pages, ImgstatError *err);
+/* Adds all chosen pages of a file, or none. The first of them is selected. count: NULL, or how they
+ * will be counted, which is the same for all pages of a batch: a device counts samples of at most
+ * 16 bits. The processor decodes a file that sets *unusual. *pages: the places of the pages in the
+ * batch. Fails only if the device does. */
+ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const PageCount *count,
+                             const bool *unusual, PageAdded *added, FedPages *pages,
+                             ImgstatError *err);
 
 /* Ends the filling, and has the pages decoded. */
 ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err);
@@ -72,7 +80,7 @@ ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err);
 
 /* Waits for that, on the thread that has sent them, and counts the pages, of which there are some.
  */
-ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *err);
+ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, ImgstatError *err);
 
 /* What a worker has of a device that decodes. */
 typedef struct Feeder {

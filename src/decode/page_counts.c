@@ -73,7 +73,7 @@ static ImgstatResult place_records(PageBatch *batch, size_t *record_at, ImgstatE
     for (size_t i = 0; i < batch->n; i++) {
         const ImagePro *const image = &batch->page[i].image;
         record_at[i] = batch->page[i].record_at =
-            place(&bytes, record_bytes(image->sample, image->channels, batch->parts));
+            place(&bytes, record_bytes(image->sample, image->channels, batch->count.parts));
     }
     if (batch->counts_bytes < bytes) {
         free(batch->counts);
@@ -99,11 +99,11 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
     const size_t n = batch->n, last = n - 1;
     for (size_t i = 0; i < n; i++)
         images[i] = batch->page[i].image;
-    const size_t bytes =
-        record_at[last] + record_bytes(images[last].sample, images[last].channels, batch->parts);
+    const size_t bytes = record_at[last] + record_bytes(images[last].sample, images[last].channels,
+                                                        batch->count.parts);
     IMGSTAT_TRY(ops->alloc(device, bytes, &counts, err));
     ImgstatResult res =
-        measure_images(batch->shared, images, record_at, n, batch->parts, counts, err);
+        measure_images(batch->shared, images, record_at, n, batch->count.parts, counts, err);
     if (res == IMGSTAT_OK)
         res = ops->download(device, batch->counts, counts, 0, bytes, err);
     if (res == IMGSTAT_OK)
@@ -112,10 +112,10 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
     return res;
 }
 
-ImgstatResult page_batch_count(PageBatch *batch, unsigned parts, ImgstatError *err)
+ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, ImgstatError *err)
 {
     Device *const device = batch->shared->device;
-    batch->parts = parts;
+    batch->count = *count;
     IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
     pthread_mutex_lock(&batch->shared->lock);
     const ImgstatResult res = count_decoded(batch, err);
@@ -132,9 +132,10 @@ ImgstatResult fed_page_record(const FedPages *fed, const ImgstatPage *page, Buff
     if (!from)
         return IMGSTAT_OK;
     const ImagePro *const image = &from->image;
-    IMGSTAT_TRY(record_create(cache, image->sample, image->channels, batch->parts, out, err));
+    IMGSTAT_TRY(record_create(cache, image->sample, image->channels, batch->count.parts, out, err));
     memcpy((*out)->tally, batch->counts + from->record_at,
-           record_bytes(image->sample, image->channels, batch->parts));
+           record_bytes(image->sample, image->channels, batch->count.parts));
     record_finalize(*out, image->has_nodata, image->nodata_key);
+    record_place_extrema(*out, &batch->count.region, page->width);
     return IMGSTAT_OK;
 }

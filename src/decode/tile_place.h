@@ -5,12 +5,31 @@
 #define IMGSTAT_DECODE_TILE_PLACE_H
 
 #include "base/padded.h"
-#include "codec/tiled_page.h"
+#include "codec/bands.h"
+#include "codec/tile_lanes.h"
 
 /* A part of a file. */
 typedef struct FileSpan {
     uint64_t first, bytes;
 } FileSpan;
+
+/* Leaves those of the page's tiles out that hold none of these rows, as a device need not decode
+ * them. Returns the rows that the others hold, which may be more: bands end within strips where
+ * decoding may begin anywhere. */
+static inline RowRange tiles_keep_rows(TiledPage *page, CodedTile *tiles, RowRange rows)
+{
+    const uint32_t all = page->n_tiles, first = rows.first - rows.first % page->tile_height;
+    uint32_t end = first;
+    page->n_tiles = 0;
+    for (uint32_t t = 0; t < all; t++) {
+        const TilePlace at = tile_place(page, tiles[t].number);
+        if (at.y < rows.first + rows.n && at.y + at.rows > rows.first) {
+            tiles[page->n_tiles++] = tiles[t];
+            end = at.y + at.rows > end ? at.y + at.rows : end;
+        }
+    }
+    return (RowRange){first, end - first};
+}
 
 /* Finds the part of a file that holds these tiles. Returns false if other bytes are most of it. */
 static inline bool tiles_span(const CodedTile *tiles, size_t n, FileSpan *out)

@@ -3,6 +3,7 @@
 #include "measure/page_reader.h"
 
 #include "base/pixel.h"
+#include "codec/bands.h"
 #include "codec/salvage.h"
 #include "codec/work.h"
 #include "decode/tile_bands.h"
@@ -13,9 +14,7 @@
 #include <string.h>
 
 enum {
-    BAND_BYTES = 4 << 20,   /* near the cache, and work enough for every thread */
-    STREAM_BYTES = 1 << 20, /* for pages that one thread decodes while all others wait */
-    AHEAD_BYTES = 32 << 20  /* most bytes of two bands: the next is decoded meanwhile */
+    AHEAD_BYTES = 32 << 20 /* most bytes of two bands: the next is decoded meanwhile */
 };
 
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
@@ -48,19 +47,6 @@ static uint16_t planes_of(const Decoder *decoder)
     return decoder->caps.planes ? decoder->caps.planes : 1;
 }
 
-/* Returns the rows of a band: about BAND_BYTES or STREAM_BYTES, in whole rows of tiles, which would
- * else be decoded twice. */
-static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
-{
-    const uint32_t height = decoder->page.height;
-    if (row_bytes == 0)
-        return height;
-    const uint64_t unit = decoder->caps.band_rows;
-    const uint64_t wanted = (decoder->codec->tiles_begin ? BAND_BYTES : STREAM_BYTES) / row_bytes;
-    const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
-    return rows < height ? (uint32_t)rows : height;
-}
-
 /* Returns the bytes of all masks of a row. */
 static size_t mask_bytes_of(const Decoder *decoder)
 {
@@ -73,7 +59,7 @@ size_t page_reader_band_bytes(const Decoder *decoder)
     size_t row, bytes;
     const size_t mask = mask_bytes_of(decoder);
     if (!row_bytes_of(decoder, &row) || row > SIZE_MAX - mask ||
-        !size_product(row + mask, band_height(decoder, row), &bytes))
+        !size_product(row + mask, bands_rows(decoder, row), &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -114,7 +100,7 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     const ImgstatPage *const page = &decoder->page;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
-    out->rows = fits ? band_height(decoder, row) : 0;
+    out->rows = fits ? bands_rows(decoder, row) : 0;
     const uint32_t rows = buffer_height(out, row);
     if (!fits || !size_product(row, rows, &bytes) ||
         !size_product(bytes, keep ? out->planes : 1, &bytes))
@@ -141,7 +127,7 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
 bool page_reader_tiles_there(Decoder *decoder)
 {
     size_t row;
-    return row_bytes_of(decoder, &row) && tile_bands_possible(decoder, band_height(decoder, row));
+    return row_bytes_of(decoder, &row) && tile_bands_possible(decoder, bands_rows(decoder, row));
 }
 
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out)
@@ -177,8 +163,7 @@ ImgstatResult page_reader_set_region(PageReader *reader, const ImgstatRegion *re
     if (region->width == 0 || region->height == 0)
         return error_set(err, IMGSTAT_ERR_ARG, "a region of %ux%u pixels is empty", region->width,
                          region->height);
-    if (region->width > width || region->x > width - region->width || region->height > height ||
-        region->y > height - region->height)
+    if (!region_is_within(region, width, height))
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the region of %ux%u pixels at %u,%u is not within the page of %ux%u",
                          region->width, region->height, region->x, region->y, width, height);
@@ -198,18 +183,12 @@ static bool cut_region(const PageReader *reader, ImagePro *band)
     const uint64_t to = end < region_end ? end : region_end;
     if (from >= to)
         return false;
-    const size_t above = (size_t)from - band->first_row;
-    const size_t offset = above * band->pitch +
-                          region->x * (size_t)band->channels * imgstat_sample_bytes(band->sample);
-    if (band->host)
-        band->host = (unsigned char *)band->host + offset;
-    if (band->device.address)
-        band->device.address += offset;
-    if (band->mask)
-        band->mask += above * band->mask_pitch + region->x;
+    const ImgstatRegion part = {.x = region->x,
+                                .y = (uint32_t)from - band->first_row,
+                                .width = region->width,
+                                .height = (uint32_t)(to - from)};
+    *band = image_part(band, &part);
     band->first_row = (uint32_t)from - region->y;
-    band->height = (uint32_t)(to - from);
-    band->width = region->width;
     return true;
 }
 
@@ -232,21 +211,6 @@ static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, Us
     IMGSTAT_TRY(reader->device->ops->wait(reader->device, err));
     const ImagePro masked = salvage_masked(reader->decoder, band, mask);
     return use_region(reader, &masked, use, context, err);
-}
-
-/* Returns the first row to decode, which begins a band. */
-static uint32_t first_row_of(const PageReader *reader)
-{
-    const bool seeks = reader->decoder->caps.unit_rows > 0 && !reader->kept && !reader->page.mask;
-    return seeks && reader->region.width > 0 ? reader->region.y - reader->region.y % reader->rows
-                                             : 0;
-}
-
-/* Returns the row behind the last one to decode. */
-static uint32_t last_row_of(const PageReader *reader)
-{
-    return reader->region.width > 0 && !reader->kept ? reader->region.y + reader->region.height
-                                                     : reader->decoder->page.height;
 }
 
 /* Decodes rows of the page by the processor, and uses them. */
@@ -301,7 +265,10 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
     if (reader->plane < reader->filled)
         return use_rows(reader, &reader->page, use, context, err);
     Decoder *const decoder = reader->decoder;
-    const uint32_t first = first_row_of(reader), last = last_row_of(reader);
+    const RowRange rows = reader->region.width > 0 && !reader->kept
+                              ? bands_of_region(decoder, &reader->region, reader->rows)
+                              : (RowRange){0, decoder->page.height};
+    const uint32_t last = rows.first + rows.n;
     TileBands *bands = NULL;
     IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
     if (reader->tiles_there && !reader->kept && !reader->extras && reader->region.width == 0)
@@ -310,7 +277,7 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
         return each_there(reader, bands, use, context, err);
     if (reader->page.mask)
         IMGSTAT_TRY(page_mask_begin(decoder, err));
-    IMGSTAT_TRY(each_decoded(reader, first, last, use, context, err));
+    IMGSTAT_TRY(each_decoded(reader, rows.first, last, use, context, err));
     if (last < decoder->page.height)
         salvage_warn(decoder);
     if (reader->kept)

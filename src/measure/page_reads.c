@@ -91,20 +91,6 @@ static ImgstatResult begin_extras(const PageReader *reader, ImgstatError *err)
                         reader->decoder ? reader->decoder->page.alpha : -1, err);
 }
 
-/* Turns positions in a region into positions in the page. */
-static void place_extrema(const PageReader *reader, Record *record)
-{
-    const ImgstatRegion *const region = &reader->region;
-    const uint64_t width = region->width;
-    for (uint16_t c = 0; width > 0 && c < record->channels; c++) {
-        Tally *const tally = &record->tally[c];
-        uint64_t *const places[2] = {&tally->min_at, &tally->max_at};
-        for (int i = 0; tally->n > 0 && i < 2; i++)
-            *places[i] = (*places[i] / width + region->y) * reader->page.width +
-                         *places[i] % width + region->x;
-    }
-}
-
 ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, Record **out,
                            ImgstatError *err)
 {
@@ -129,7 +115,7 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
         return res;
     }
     record_finalize(record, page->has_nodata && !luma, page->nodata_key);
-    place_extrema(reader, record);
+    record_place_extrema(record, &reader->region, page->width);
     *out = record;
     return IMGSTAT_OK;
 }

@@ -229,6 +229,18 @@ void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key)
                      nodata_key);
 }
 
+void record_place_extrema(Record *record, const ImgstatRegion *region, uint32_t page_width)
+{
+    const uint64_t width = region->width;
+    for (uint16_t c = 0; width > 0 && c < record->channels; c++) {
+        Tally *const tally = &record->tally[c];
+        uint64_t *const places[2] = {&tally->min_at, &tally->max_at};
+        for (int i = 0; tally->n > 0 && i < 2; i++)
+            *places[i] =
+                (*places[i] / width + region->y) * page_width + *places[i] % width + region->x;
+    }
+}
+
 ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alpha, Record **out,
                            ImgstatError *err)
 {

@@ -103,4 +103,8 @@ ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alp
  * alone. Finalized records merge. */
 void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key);
 
+/* Turns positions in a region into positions in a page of that width. The record is finalized.
+ * Width 0: they are that already. */
+void record_place_extrema(Record *record, const ImgstatRegion *region, uint32_t page_width);
+
 #endif

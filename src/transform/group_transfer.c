@@ -41,7 +41,8 @@ static ImgstatResult read_page(Group *group, uint32_t i, const ReadRequest *requ
     }
     IMGSTAT_TRY(transfer_shapes_check(group->pipeline->method, &group->input->shape, &shape,
                                       decoder->source->name, err));
-    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &reader, err));
+    if (!page_open_there(worker, decoder, &shape, &reader))
+        IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &reader, err));
     if (request)
         IMGSTAT_TRY(transfer_input_read(group->input, &reader, &shape, request, err));
     else

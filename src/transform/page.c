@@ -379,25 +379,36 @@ ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker
     return level_maker_write(output->levels, page->page, output->encoder, err);
 }
 
-/* Opens the page for reading. If the device has decoded it, it is kept in the device's memory; a
- * large one may be decoded there band by band, as often as it is read. Not if something is to be
- * done to its pixels that only the processor does. */
+/* Whether all that is to be done to the pixels of a page can be done by the device. */
+static bool is_plain(const TransformWorker *worker, const TransferShape *shape)
+{
+    return !worker->mapped && !shape->has_hole;
+}
+
+bool page_open_there(const TransformWorker *worker, Decoder *decoder, const TransferShape *shape,
+                     PageReader *out)
+{
+    const ImagePro *const there =
+        is_plain(worker, shape) && worker->fed ? fed_page_image(worker->fed, &decoder->page) : NULL;
+    if (!there)
+        return false;
+    page_reader_of_image(worker->device, there, out);
+    out->decoder = decoder;
+    return true;
+}
+
+/* Opens the page for reading. A large one may be decoded on the device band by band, as often as it
+ * is read. */
 static ImgstatResult open_page(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                                const TransferShape *shape, PageReader *out, ImgstatError *err)
 {
-    const bool plain = !worker->mapped && !shape->has_hole;
-    const ImagePro *const there =
-        plain && worker->fed ? fed_page_image(worker->fed, &decoder->page) : NULL;
-    if (!there) {
-        const bool tiles =
-            plain && !worker->device->ops->fetches && page_reader_tiles_there(decoder);
-        const bool keep = !tiles && page_memory(pipeline, decoder).keep;
-        IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, out, err));
-        out->tiles_there = tiles;
+    if (page_open_there(worker, decoder, shape, out))
         return IMGSTAT_OK;
-    }
-    page_reader_of_image(worker->device, there, out);
-    out->decoder = decoder;
+    const bool tiles = is_plain(worker, shape) && !worker->device->ops->fetches &&
+                       page_reader_tiles_there(decoder);
+    const bool keep = !tiles && page_memory(pipeline, decoder).keep;
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, out, err));
+    out->tiles_there = tiles;
     return IMGSTAT_OK;
 }
 

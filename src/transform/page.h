@@ -24,6 +24,12 @@ typedef struct PageOutput {
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                              const PageOutput *output, Transfer **made, ImgstatError *err);
 
+/* Opens the selected page for reading, if the device has decoded it: then it is kept in the
+ * device's memory. Returns false if it is not, or if something is to be done to its pixels that
+ * only the processor does. */
+bool page_open_there(const TransformWorker *worker, Decoder *decoder, const TransferShape *shape,
+                     PageReader *out);
+
 /* Writes a level that was made anew in place of the one that the decoder has selected. */
 ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                                const PageOutput *output, ImgstatError *err);

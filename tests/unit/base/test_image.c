@@ -100,6 +100,12 @@ Test(image, wraps_and_cuts_bands)
     cr_assert_eq(band.first_row, 102);
     cr_assert_eq(band.height, 1);
     cr_assert_null(band.release);
+    const ImgstatRegion region = {.x = 1, .y = 2, .width = 2, .height = 1};
+    const ImagePro part = image_part(&image, &region);
+    cr_assert_eq((unsigned char *)part.host, pixels + 1 + 22 + 3);
+    cr_assert_eq(part.mask, pixels + 14 + 1);
+    cr_assert(part.first_row == 0 && part.width == 2 && part.height == 1 && part.pitch == 11);
+    cr_assert_null(part.release);
     imgstat_image_release(&image);
     imgstat_image_release(&image);
     cr_assert_eq(released, 1);
@@ -112,6 +118,23 @@ Test(image, wraps_and_cuts_bands)
     cr_assert_eq(image.device_id, 2);
     cr_assert_eq(image.pitch, 6);
     cr_assert_eq(image_band(&image, 1, 2).device.address, image.device.address + 6);
+    const ImgstatRegion corner = {.x = 2, .y = 1, .width = 1, .height = 2};
+    cr_assert_eq(image_part(&image, &corner).device.address, image.device.address + 6 + 4);
+}
+
+Test(image, regions_within)
+{
+    static const struct {
+        ImgstatRegion region;
+        bool within;
+    } cases[] = {
+        {{0, 0, 9, 5}, true},  {{8, 4, 1, 1}, true},           {{0, 0, 10, 1}, false},
+        {{0, 0, 1, 6}, false}, {{9, 0, 1, 1}, false},          {{0, 5, 1, 1}, false},
+        {{1, 0, 9, 1}, false}, {{0, UINT32_MAX, 1, 2}, false}, {{UINT32_MAX, 0, 2, 1}, false},
+        {{3, 3, 0, 1}, false}, {{3, 3, 1, 0}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(region_is_within(&cases[i].region, 9, 5), cases[i].within, "%zu", i);
 }
 
 typedef struct Pieces {
