@@ -211,6 +211,12 @@ static ImgstatResult begin(Run *run, InOrder *order, MeasureWorker *first, Imgst
     return open_alone(run, first, err);
 }
 
+/* At least one, and no more than most. */
+static size_t at_most(size_t n, size_t most)
+{
+    return n == 0 ? 1 : n < most ? n : most;
+}
+
 ThreadShare measure_share(const ImgstatMeasureBatch *batch, size_t n)
 {
     enum {
@@ -218,17 +224,11 @@ ThreadShare measure_share(const ImgstatMeasureBatch *batch, size_t n)
         THREAD_BYTES = 8 << 20    /* counters, a tile, its decoder */
     };
     const ThreadShare share = thread_share(n, batch->threads, FILES_A_WORKER);
+    const size_t threads = (size_t)share.workers * share.threads;
     if (batch->memory == 0)
         return share;
-    const size_t workers = batch->memory / WORKER_BYTES, all = batch->memory / THREAD_BYTES;
-    const size_t threads = (size_t)share.workers * share.threads;
-    return thread_share(workers == 0              ? 1
-                        : workers < share.workers ? workers
-                                                  : share.workers,
-                        (unsigned)(all == 0        ? 1
-                                   : all < threads ? all
-                                                   : threads),
-                        FILES_A_WORKER);
+    return thread_share(at_most(batch->memory / WORKER_BYTES, share.workers),
+                        (unsigned)at_most(batch->memory / THREAD_BYTES, threads), FILES_A_WORKER);
 }
 
 ImgstatOpen measure_open(const ImgstatMeasureBatch *batch)

@@ -4,6 +4,7 @@
 #include "measure/result.h"
 
 #include "measure/deviation.h"
+#include "measure/ends.h"
 #include "measure/mode.h"
 #include "measure/percentile.h"
 #include "record/kind.h"
@@ -45,13 +46,6 @@ bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample)
     return !sample_is_narrow(sample) && (how->n_percentiles || how->median) && !how->mode &&
            !how->shape && !how->histogram && !how->mergeable;
 }
-
-/* Samples of a wide type at an end of full scale: those between the edges. The largest key has no
- * edge behind it, and the others are counted. */
-typedef struct EndCount {
-    uint64_t edge[2], bin;
-    bool read;
-} EndCount;
 
 /* While a record is made. */
 typedef struct Work {
@@ -148,7 +142,7 @@ static ImgstatResult make_histograms(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Ends of full scale that samples may lie at are counted where the pixels are read again. */
+/* Samples at the ends of full scale are counted where the pixels are read again. */
 static ImgstatResult make_ends(Work *work, ImgstatError *err)
 {
     const Record *const record = work->out->record;
@@ -158,25 +152,9 @@ static ImgstatResult make_ends(Work *work, ImgstatError *err)
     work->ends = calloc(2 * (size_t)work->channels, sizeof *work->ends);
     if (!work->ends)
         return error_memory(err, 2 * work->channels * sizeof *work->ends, "counters");
-    for (uint16_t c = 0; c < work->channels; c++) {
-        const Tally *const tally = &record->tally[c];
-        uint64_t key[2];
-        sample_full_scale(record->sample, work->out->kind->bits, &key[0], &key[1]);
-        for (int k = 0; k < 2 && tally->min_key < tally->max_key; k++) {
-            EndCount *const end = &work->ends[2 * c + k];
-            end->read = key[k] >= tally->min_key && key[k] <= tally->max_key;
-            if (!end->read)
-                continue;
-            const bool last = key[k] == UINT64_MAX;
-            end->edge[0] = last ? tally->min_key : key[k];
-            end->edge[1] = last ? key[k] : key[k] + 1;
-            work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
-                                                          .n_bins = 1,
-                                                          .edge = end->edge,
-                                                          .per_bin = 1, /* any guess is right */
-                                                          .bins = &end->bin};
-        }
-    }
+    for (uint16_t c = 0; c < work->channels; c++)
+        work->n_ranges += ends_list(record, work->out->kind->bits, c, &work->ends[2 * c],
+                                    &work->ranges[work->n_ranges]);
     return IMGSTAT_OK;
 }
 
@@ -288,34 +266,6 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Finds how many samples lie at an end of full scale. read: NULL, or what was counted there. */
-static uint64_t count_at_end(const Record *record, uint16_t c, uint64_t end, const EndCount *read)
-{
-    const Tally *const tally = &record->tally[c];
-    if (end < tally->min_key || end > tally->max_key)
-        return 0;
-    if (sample_is_narrow(record->sample))
-        return record->bins[c * sample_record_bins(record->sample) + end];
-    if (tally->min_key == tally->max_key)
-        return tally->n;
-    if (!read || !read->read)
-        return IMGSTAT_COUNT_UNKNOWN;
-    return end == UINT64_MAX ? tally->n - read->bin : read->bin;
-}
-
-static void fill_ends(Work *work, uint16_t c)
-{
-    const Record *const record = work->out->record;
-    ImgstatStats *const stats = &work->out->channel[c].stats;
-    uint64_t low, high;
-    if (stats->count == 0 || sample_is_float(record->sample))
-        return;
-    sample_full_scale(record->sample, work->out->kind->bits, &low, &high);
-    const EndCount *const ends = work->ends ? &work->ends[2 * c] : NULL;
-    stats->low = count_at_end(record, c, low, ends);
-    stats->high = count_at_end(record, c, high, ends ? ends + 1 : NULL);
-}
-
 /* Returns the entropy of the values if the type has one bin a value and the request has no bins of
  * its own; else of the histogram. */
 static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure *how,
@@ -357,7 +307,9 @@ static ImgstatResult find_all(Work *work, ImgstatError *err)
                         work->central ? &work->central[c] : NULL, &found->stats, found->sum);
         if (work->how->histogram)
             found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
-        fill_ends(work, c);
+        if (found->stats.count > 0 && !sample_is_float(record->sample))
+            ends_fill(record, work->out->kind->bits, c, work->ends ? &work->ends[2 * c] : NULL,
+                      &found->stats);
         IMGSTAT_TRY(fill_mode(work, c, err));
         if (work->reads)
             IMGSTAT_TRY(deviation_find(record, c, work->how->ddof, *work->reads,

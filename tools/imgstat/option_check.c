@@ -185,3 +185,24 @@ bool check_outputs(const char *name, const Options *o)
         return usage_error(name, "--skip-existing and --force exclude each other");
     return true;
 }
+
+static ImgstatResult read_nothing(void *context, uint64_t offset, void *to, size_t bytes,
+                                  size_t *got, ImgstatError *err)
+{
+    (void)context, (void)offset, (void)to, (void)bytes, (void)err;
+    *got = 0;
+    return IMGSTAT_OK;
+}
+
+bool check_codecs(const Options *o)
+{
+    const ImgstatInput nothing = {.read_at = read_nothing};
+    const ImgstatOpen open = {.codecs = o->codecs};
+    ImgstatFile *file = NULL;
+    ImgstatError error;
+    if (o->codecs != NULL && *o->codecs == '\0')
+        return usage_error(o->command, "--codecs names codecs: an empty list would allow all");
+    const ImgstatResult result = imgstat_file_open_input("", &nothing, &open, &file, &error);
+    imgstat_file_close(file);
+    return result != IMGSTAT_ERR_ARG || usage_error(o->command, "%s", error.message);
+}

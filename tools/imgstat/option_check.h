@@ -16,6 +16,10 @@ bool check_measuring(Command command, const char *name, const Options *options);
  * pixels. */
 bool check_records(Command command, const char *name, Options *options);
 
+/* Checks the list of codecs: a wrong one is one mistake, and not one for each input. The library
+ * looks at it before it looks at an input. */
+bool check_codecs(const Options *options);
+
 /* Checks the outputs of transforms. */
 bool check_outputs(const char *name, const Options *options);
 

@@ -426,29 +426,6 @@ static bool check_together(Command command, const char *name, Options *o)
     return check_outputs(name, o) && (apply || check_method(name, &o->transform));
 }
 
-static ImgstatResult read_nothing(void *context, uint64_t offset, void *to, size_t bytes,
-                                  size_t *got, ImgstatError *err)
-{
-    (void)context, (void)offset, (void)to, (void)bytes, (void)err;
-    *got = 0;
-    return IMGSTAT_OK;
-}
-
-/* A wrong list of codecs is one mistake, and not one for each input: the library looks at it before
- * it looks at an input. */
-static bool check_codecs(const Options *o)
-{
-    const ImgstatInput nothing = {.read_at = read_nothing};
-    const ImgstatOpen open = {.codecs = o->codecs};
-    ImgstatFile *file = NULL;
-    ImgstatError error;
-    if (o->codecs != NULL && *o->codecs == '\0')
-        return usage_error(o->command, "--codecs names codecs: an empty list would allow all");
-    const ImgstatResult result = imgstat_file_open_input("", &nothing, &open, &file, &error);
-    imgstat_file_close(file);
-    return result != IMGSTAT_ERR_ARG || usage_error(o->command, "%s", error.message);
-}
-
 static bool read_environment(Options *o)
 {
     const char *const device = getenv("IMGSTAT_DEVICE"), *const jobs = getenv("IMGSTAT_JOBS");
