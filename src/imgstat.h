@@ -410,7 +410,8 @@ typedef struct ImgstatMeasure {
     ImgstatPercentile percentile_method;
     bool median;    /* exact; free for samples of at most 16 bits */
     bool mode;      /* smallest value with the largest count, exact; free for samples of at most 16
-                     * bits. Wider ones are read again and sorted, 4 Mi keys (64 MiB) at a time */
+                     * bits. Wider ones are read again and sorted: 64 MiB at a time, or what
+                     * ImgstatLimits.max_tile_bytes allows if that is less */
     bool shape;     /* skewness and excess kurtosis */
     bool histogram; /* and entropy */
     uint32_t bins;  /* of the histogram; 0: one a value of integers up to 16 bits, else 256 */

@@ -103,6 +103,7 @@ typedef struct FurtherReads {
     void *context;
     unsigned threads;   /* for sorting gathered keys; 0: one */
     BufferCache *cache; /* for counters and keys */
+    size_t room;        /* keys that are sorted at a time for a mode or a deviation; 0: MODE_KEYS */
     Device *sorter;     /* NULL, or the device that reads and may sort */
 } FurtherReads;
 

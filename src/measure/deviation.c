@@ -68,7 +68,7 @@ ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned dd
     const KeyStream stream = {.sample = record->sample,
                               .channel = channel,
                               .reads = reads,
-                              .room = MODE_KEYS,
+                              .room = mode_room(&reads),
                               .keys = add_distances_of,
                               .run = add_distances,
                               .context = &distances};

@@ -4,6 +4,7 @@
 
 #include "measure/deviation.h"
 #include "measure/extras.h"
+#include "measure/mode.h"
 #include "measure/result.h"
 #include "record/kind.h"
 
@@ -129,10 +130,21 @@ static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **o
                                err);
 }
 
+/* Returns how many keys are sorted at a time: with their copies they take what a tile may, or 1
+ * MiB.
+ */
+static size_t room_for_keys(const Decoder *decoder)
+{
+    enum { LEAST_KEYS = 65536 };
+    const uint64_t keys = decoder->how.limits.max_tile_bytes / (2 * sizeof(uint64_t));
+    return keys == 0 || keys > MODE_KEYS ? MODE_KEYS : keys > LEAST_KEYS ? keys : LEAST_KEYS;
+}
+
 /* Computes the statistics of a record of pages. Destroys the record after a failure. */
 static ImgstatResult compute(PageSet *set, ImgstatRecord *record, FurtherReads reads,
                              ImgstatRecord **out, ImgstatError *err)
 {
+    reads.room = room_for_keys(set->file->decoder);
     const ImgstatResult res =
         set->how->mergeable ? IMGSTAT_OK : result_compute(record, set->how, &reads, err);
     extras_keep(&set->extras, record);

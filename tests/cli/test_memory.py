@@ -272,7 +272,7 @@ def test_measured(program, folder):
     for i in range(3, 12):
         os.link(folder / "in" / f"{i % 3}.tif", folder / "in" / f"{i}.tif")
     words = ["--json", "--device", "cpu", "--jobs", "16", folder / "in"]
-    for command in (["stats"], ["stats", "--by", "all"], ["hist"]):
+    for command in (["stats"], ["stats", "--shape", "--mode"], ["stats", "--by", "all"], ["hist"]):
         whole = run(program, *command, *words).stdout
         check(run(program, *command, "--memory", "32M", *words).stdout == whole, f"{command}: the same results")
         if not is_sanitized(program):
