@@ -130,6 +130,7 @@ sanitize_with() {
     for program in "$build"/tests/gpu_*; do
         if [ -x "$program" ] && [ -f "$program" ] && [ "${program##*/}" != gpu_device ]; then
             for tool in "$@"; do
+                [ "$tool ${program##*/}" != 'memcheck gpu_faults' ] || continue # kernels that trap, on purpose
                 sanitize_one "$tool" "$program" >"$out/$tool-$(basename "$program").verdict" &
             done
         fi
