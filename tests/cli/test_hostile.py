@@ -132,12 +132,15 @@ def test_codecs(program, folder):
     for file, codecs, allowed in ((solid, "png", True), (solid, "tiff:none,lzw,deflate", False), (solid, "-jbig", True),
                                   (bilevel, "-jbig,-old-jpeg", False), (bilevel, "png,tiff:none", False),
                                   (zstd, "zstd", True), (zstd, "tiff", True), (zstd, "-tiff", False),
-                                  (zstd, "ccitt,zstandard", True), (zstd, "", True)):
+                                  (zstd, "ccitt,zstandard", True)):
         stats(program, file, None if allowed else sentence, "--codecs", codecs)
         done = harness.run(program, "stats", file, status=None, variables={"IMGSTAT_CODECS": codecs})
         check((done.returncode == 0) == allowed, f"IMGSTAT_CODECS={codecs}: {done.stderr!r}")
     harness.run(program, "stats", "--codecs", "zstd", zstd, status=1, variables={"IMGSTAT_CODECS": "png"})
-    stats(program, solid, "no codec is called", "--codecs", "-jbgi")
+    harness.run(program, "stats", zstd, variables={"IMGSTAT_CODECS": ""})
+    for codecs, sentence in ("-jbgi", b"no codec is called"), ("", b"an empty list"):
+        done = harness.run(program, "stats", "--codecs", codecs, solid, status=2)
+        check(sentence in done.stderr, f"--codecs '{codecs}': {done.stderr!r}")
     refused(program, ["info", "--codecs", "png", zstd], None)
 
 

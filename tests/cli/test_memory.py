@@ -276,7 +276,7 @@ def test_measured(program, folder):
         whole = run(program, *command, *words).stdout
         check(run(program, *command, "--memory", "32M", *words).stdout == whole, f"{command}: the same results")
         if not is_sanitized(program):
-            most = peak(program, *command, "--memory", "32M", "--jobs", "16", "--device", "cpu", folder / "in")
+            most = peak(program, *command, "--memory", "32M", *words)
             check(most <= 32 + SLACK, f"{command}: {most} MiB")
     done = run(program, "stats", "--memory", "31M", *words, status=2).stderr
     check(b"--memory" in done and b"32M" in done, f"{done!r}")
