@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,4 +206,9 @@ ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t pag
     err->has_page = true;
     err->page = page;
     return code;
+}
+
+size_t error_bytes(const ImgstatError *err)
+{
+    return offsetof(ImgstatError, message) + strlen(err->message) + 1;
 }

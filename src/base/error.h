@@ -42,4 +42,8 @@ ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *
 ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page,
                              const char *name);
 
+/* Returns how many bytes of an error are used: those up to the end of its sentence. One that is
+ * kept needs no others. */
+size_t error_bytes(const ImgstatError *err);
+
 #endif

@@ -8,6 +8,7 @@
 #include "transform/group_transfer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What became of one job. */
 typedef struct Outcome {
@@ -266,7 +267,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     worker->output =
         jobs->n > 1 && synced_outputs_have_room(&jobs->outputs) ? &outcome->output : NULL;
     if (jobs->failed && jobs->failed[index]) {
-        *err = *jobs->failed[index];
+        memcpy(err, jobs->failed[index], error_bytes(jobs->failed[index]));
         return err->code;
     }
     if (!job->output) /* it was measured */

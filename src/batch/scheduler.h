@@ -46,7 +46,8 @@ typedef struct Jobs {
     Transfer *made; /* of a single file, or a set that is shared by all */
     /* While a shared transfer is made: */
     const TransformWorker *own; /* the worker of the calling thread */
-    ImgstatError **failed;      /* n, why a job cannot be transformed; NULL where it can. Or NULL */
+    ImgstatError **failed;      /* n, why a job cannot be transformed, error_bytes() of each; NULL
+                                 * where it can. Or NULL */
     pthread_mutex_t lock;       /* guards what follows */
     SharedGroups groups;
     size_t measured;       /* jobs that the first read is done with */

@@ -13,8 +13,10 @@ static void put_failures(void *context, ByteWriter *writer)
     put_varint(writer, jobs->groups.n);
     for (size_t i = 0; i < jobs->n; i++)
         if (jobs->failed[i]) {
+            ImgstatError failure = {0};
+            memcpy(&failure, jobs->failed[i], error_bytes(jobs->failed[i]));
             put_varint(writer, i);
-            put_bytes(writer, jobs->failed[i], sizeof *jobs->failed[i]);
+            put_bytes(writer, &failure, sizeof failure);
         }
 }
 
@@ -35,6 +37,7 @@ static ImgstatResult add_failures(void *context, ByteReader *reader, ImgstatErro
         if (!bytes || jobs->failed[index])
             continue;
         memcpy(&failure, bytes, sizeof failure);
+        failure.message[sizeof failure.message - 1] = '\0';
         jobs_note_failure(jobs, index, &failure);
         if (!jobs->failed[index])
             return error_memory(err, sizeof failure, "a failure");

@@ -25,9 +25,9 @@ void jobs_forget_failed(Jobs *jobs)
 
 void jobs_note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
 {
-    jobs->failed[index] = malloc(sizeof *error);
+    jobs->failed[index] = malloc(error_bytes(error));
     if (jobs->failed[index])
-        *jobs->failed[index] = *error;
+        memcpy(jobs->failed[index], error, error_bytes(error));
     else
         atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
 }

@@ -327,6 +327,19 @@ def test_parallel(program, folder):
     check(four > 2 * one, f"MiB: {one} of one file at a time, {four} of four")
 
 
+def test_failures_of_a_set(program, folder):
+    """Each file of a set that cannot be read took a kilobyte until the end, beside its name."""
+    peaks = []
+    for n in 1000, 21_000:
+        (folder / "list").write_bytes(b"\0".join(b"%d.png" % i for i in range(n)))
+        command = ["normalize", "--together", "--device", "cpu", "--files0-from", folder / "list", "-o", folder / "out"]
+        done = subprocess.run([sys.executable, "-c", PEAK, program, *command], capture_output=True, env=environment(), cwd=folder,
+                              check=False)
+        check(done.stderr.count(b"No such file") == n, f"{n} files: {done.stderr[-200:]!r}")
+        peaks.append(int(done.stdout.splitlines()[-1]))
+    check(peaks[1] - peaks[0] < 20_000 * 600 / 1024 or is_sanitized(program), f"KiB: {peaks}")
+
+
 def test_long_lists_are_not_held(program, folder):
     """Names come in windows: 100,000 take no more than 10,000, and every one of them is reported."""
     if is_sanitized(program):
