@@ -6,21 +6,12 @@
 #include "batch/scheduler.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum {
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     DEFAULT_MEMORY = 1 << 30,
     LEAST_MEMORY = 32 << 20
 };
-
-/* Whether an input is standard input or a pipe. */
-static bool flows_by(const ImgstatJob *job)
-{
-    struct stat info;
-    return job_reads_standard_input(job) ||
-           (!job->source && stat(job->input, &info) == 0 && S_ISFIFO(info.st_mode));
-}
 
 static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                            ImgstatError *err)
@@ -54,9 +45,9 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
             "together, images get one transfer that is made from all of them; adaptive "
             "equalization has none, and a given one is made");
     for (size_t i = 0; batch->together == IMGSTAT_BY_ALL && i < n; i++)
-        if (flows_by(&job[i]))
-            return error_file(err, IMGSTAT_ERR_ARG, job[i].input,
-                              "cannot be read twice, as together needs");
+        if (job_reads_standard_input(&job[i]))
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "standard input cannot be read twice, as together needs");
     return IMGSTAT_OK;
 }
 

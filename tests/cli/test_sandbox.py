@@ -99,9 +99,6 @@ def test_pipes(program, folder):
         done = subprocess.run(["bash", "-c", line], capture_output=True, check=False)
         check((done.returncode, done.stderr) == (0, b""), f"{words}: {done.returncode} {done.stderr!r}")
         check(copy is None or Path(copy).read_bytes() == Path("out.png").read_bytes(), f"{words}: another output")
-    line = f"{program} normalize --device cpu --together {image} {IMAGE} -o o"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, check=False)
-    check(done.returncode == 2 and b": cannot be read twice, as together needs" in done.stderr, f"a pipe and together: {done.stderr!r}")
 
 
 def test_what_is_refused(program, folder):
