@@ -56,9 +56,8 @@ static void plan_memory(Jobs *jobs)
     const ImgstatBatch *const batch = jobs->batch;
     const uint64_t memory = batch->memory ? batch->memory : DEFAULT_MEMORY;
     jobs->open = batch->open;
-    if (batch->memory &&
-        (jobs->open.limits.max_tile_bytes == 0 || jobs->open.limits.max_tile_bytes > memory))
-        jobs->open.limits.max_tile_bytes = memory;
+    if (batch->memory)
+        limits_lower_tile(&jobs->open.limits, memory);
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
                                 .by = batch->together,

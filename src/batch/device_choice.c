@@ -80,12 +80,6 @@ static bool is_luma(const ImgstatPage *page, const ImgstatWork *work)
     return work->method && transfer_channels(work->method, &shape) == IMGSTAT_LUMA;
 }
 
-static double page_bytes(const ImgstatPage *page)
-{
-    return (double)page->width * page->height * page->channels *
-           (double)imgstat_sample_bytes(page->sample);
-}
-
 void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bool banded,
               double times)
 {
@@ -93,7 +87,7 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
     const bool wide = class != NARROW;
     /* The leading 16 bits of a key are counted in the first read, 16 more in each further one. */
     const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
-    const double bytes = times * page_bytes(page);
+    const double bytes = times * (double)page_bytes(page);
     double reads = 0, mapped = 0, count[STEPS] = {0};
     if (work->measure) {
         const ImgstatMeasure *const how = work->measure;
@@ -123,7 +117,7 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
 
 void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double times)
 {
-    const double bytes = times * page_bytes(page);
+    const double bytes = times * (double)page_bytes(page);
     const bool png = strcmp(page->format, "png") == 0;
     sum->fed_pages += times;
     sum->fed_bytes += bytes;
@@ -134,7 +128,7 @@ void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double t
 void work_add_packed(WorkSum *sum, const ImgstatPage *page, FedOutput to, bool fast, bool banded,
                      double times)
 {
-    const double ns = times * page_bytes(page) * packing[to][fast].ns;
+    const double ns = times * (double)page_bytes(page) * packing[to][fast].ns;
     const double left = packing[to][fast].left;
     sum->code_ns += banded ? 0 : ns;
     sum->left = left > sum->left ? left : sum->left;
@@ -236,7 +230,7 @@ static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *jo
                      feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
     if (fed)
-        work_add_fed(sum, page, tile ? (double)tile : page_bytes(&decoder->page), times);
+        work_add_fed(sum, page, (double)(tile ? tile : page_bytes(&decoder->page)), times);
     if ((fed && to == FED_PNG) || ((fed || banded) && to == FED_TIFF))
         work_add_packed(sum, page, to, work->write && work->write->fast, banded, times);
 }

@@ -95,12 +95,6 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes)
     return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
 }
 
-static uint64_t bytes_of(const ImgstatPage *page)
-{
-    return (uint64_t)page->width * page->height * page->channels *
-           imgstat_sample_bytes(page->sample);
-}
-
 static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
 {
     ImgstatFile *file;
@@ -111,9 +105,9 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
         const ImgstatPage part =
             feeding_part(file->decoder, jobs->counts ? &jobs->count.region : NULL);
         const uint64_t tile = file->decoder->caps.tile_bytes;
-        const uint64_t stream = tile ? tile : bytes_of(page);
+        const uint64_t stream = tile ? tile : page_bytes(page);
         sum->decodable++;
-        sum->bytes += bytes_of(&part) * file->n_chosen;
+        sum->bytes += page_bytes(&part) * file->n_chosen;
         sum->stream = stream > sum->stream ? stream : sum->stream;
         sum->threads = file->decoder->mode == DECODE_THREADS;
         *like = *page;

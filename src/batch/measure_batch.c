@@ -233,10 +233,9 @@ ThreadShare measure_share(const ImgstatMeasureBatch *batch, size_t n)
 
 ImgstatOpen measure_open(const ImgstatMeasureBatch *batch)
 {
-    const uint64_t most = batch->memory / 4;
     ImgstatOpen open = batch->open;
-    if (most > 0 && (open.limits.max_tile_bytes == 0 || open.limits.max_tile_bytes > most))
-        open.limits.max_tile_bytes = most;
+    if (batch->memory)
+        limits_lower_tile(&open.limits, batch->memory / 4);
     return open;
 }
 

@@ -213,6 +213,13 @@ static inline uint16_t decoder_channels(const Decoder *decoder)
     return decoder->caps.planes ? 1 : decoder->page.channels;
 }
 
+/* Returns the bytes of a page's samples. */
+static inline uint64_t page_bytes(const ImgstatPage *page)
+{
+    return (uint64_t)page->width * page->height * page->channels *
+           imgstat_sample_bytes(page->sample);
+}
+
 /* Returns whether two pages have rows of the same size and type. A file may change while it is
  * read.
  */

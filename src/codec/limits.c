@@ -48,3 +48,9 @@ ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64
             (unsigned long long)limits->max_bytes);
     return IMGSTAT_OK;
 }
+
+void limits_lower_tile(ImgstatLimits *limits, uint64_t bytes)
+{
+    if (limits->max_tile_bytes == 0 || limits->max_tile_bytes > bytes)
+        limits->max_tile_bytes = bytes;
+}

@@ -14,4 +14,7 @@ ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64
                            uint64_t height, uint64_t channels, uint64_t sample_bytes,
                            ImgstatError *err);
 
+/* Lowers the most bytes of a tile to these. */
+void limits_lower_tile(ImgstatLimits *limits, uint64_t bytes);
+
 #endif

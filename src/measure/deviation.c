@@ -45,17 +45,11 @@ static void add_distances_of(void *context, uint64_t *keys, uint64_t *spare, siz
         add_distances(context, keys[i], 1);
 }
 
-/* Terms of squares overflow wherever those of sums do. */
-static bool has_overflow(const Tally *tally)
-{
-    return tally->sum_overflow > 0 || tally->sum2_overflow > 0;
-}
-
 bool deviation_needs_bins(const Record *record)
 {
     bool overflow = false;
     for (uint16_t c = 0; record->sample == IMGSTAT_F64 && c < record->channels; c++)
-        overflow |= has_overflow(&record->tally[c]);
+        overflow |= record->tally[c].sum2_overflow > 0; /* also where sums overflow */
     return overflow;
 }
 
@@ -72,8 +66,8 @@ ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned dd
                               .keys = add_distances_of,
                               .run = add_distances,
                               .context = &distances};
-    if (record->sample != IMGSTAT_F64 || !(record->parts & RECORD_BINS) || !has_overflow(tally) ||
-        tally->n <= ddof)
+    if (record->sample != IMGSTAT_F64 || !(record->parts & RECORD_BINS) ||
+        tally->sum2_overflow == 0 || tally->n <= ddof)
         return IMGSTAT_OK;
     IMGSTAT_TRY(key_stream_walk(&stream, record->bins + channel * bins, 0, bins, err));
     for (int k = 0; k < 2; k++)

@@ -130,9 +130,7 @@ static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **o
                                err);
 }
 
-/* Returns how many keys are sorted at a time: with their copies they take what a tile may, or 1
- * MiB.
- */
+/* Returns how many keys are sorted at a time: with copies, 1 MiB or what a tile may take. */
 static size_t room_for_keys(const Decoder *decoder)
 {
     enum { LEAST_KEYS = 65536 };

@@ -93,8 +93,7 @@ static bool needs_helpers(TiffDecoder *td)
 {
     const ImgstatPage *const page = &td->base.page;
     const TiffLayout *const layout = &td->layout;
-    const uint64_t bytes =
-        (uint64_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
+    const uint64_t bytes = page_bytes(page);
     if (td->base.mode == DECODE_PLAIN || layout->mode == TIFF_READ_RGBA)
         return false;
     const bool decompressor = tiff_decompressor_suits(td);

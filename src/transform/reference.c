@@ -158,7 +158,7 @@ ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
     if (res == IMGSTAT_OK)
         *out = &reference->match[mode];
     else if (file)
-        (void)!error_file(err, res, file, "%s", why.message);
+        res = error_file(err, res, file, "%s", why.message);
     else if (err)
         *err = why;
     return res;

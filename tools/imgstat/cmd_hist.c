@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static bool print_page(void *context, const Report *report, FILE *out, FILE *err)
@@ -85,10 +84,7 @@ static ImgstatMeasure plan_measure(const Options *o)
 /* Whether the plot would take the place of the image that it shows. */
 static bool replaces_input(const Options *o, const InputList *window)
 {
-    struct stat plot, image;
-    return window->n == 1 && stat(o->plot, &plot) == 0 &&
-           stat(window->items[0].path, &image) == 0 && plot.st_dev == image.st_dev &&
-           plot.st_ino == image.st_ino;
+    return window->n == 1 && input_is_same_file(o->plot, window->items[0].path);
 }
 
 static bool check_plot(const Options *o, InputStream *inputs, const InputList *window)

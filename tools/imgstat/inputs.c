@@ -76,6 +76,13 @@ bool input_is_file(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+bool input_is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
 ImgstatJob input_job(const Input *input)
 {
     return (ImgstatJob){.input = input->path,

@@ -28,6 +28,8 @@ bool input_names_pages(const char *name, char **path, char **pages);
 bool input_has_one_page(const Input *input);
 /* Whether a path leads to a regular file. Pipes and "-" can be read only once. */
 bool input_is_file(const char *path);
+/* Whether two paths lead to one file that exists. */
+bool input_is_same_file(const char *a, const char *b);
 /* Returns the job of an input that leads to an image. The input owns what it points to. */
 ImgstatJob input_job(const Input *input);
 /* Opens the file or member of a job. */

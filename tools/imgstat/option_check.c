@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 bool option_is_standard_output(const char *path)
 {
@@ -15,13 +14,11 @@ bool option_is_standard_output(const char *path)
 }
 
 /* Whether `input`, a file or FILE[LIST], is the file of `output`. */
-static bool is_file_of(const char *input, const struct stat *output)
+static bool is_file_of(const char *input, const char *output)
 {
-    struct stat info;
     char *path = NULL, *pages = NULL;
     const bool paged = input_names_pages(input, &path, &pages);
-    const bool same = stat(paged ? path : input, &info) == 0 && info.st_dev == output->st_dev &&
-                      info.st_ino == output->st_ino;
+    const bool same = input_is_same_file(paged ? path : input, output);
     free(path);
     free(pages);
     return same;
@@ -30,14 +27,12 @@ static bool is_file_of(const char *input, const struct stat *output)
 /* Checks that no result takes the place of a file that is named as an input. */
 static bool check_kept(const char *name, const Options *o, const char *output)
 {
-    struct stat info;
-    if (output == NULL || option_is_standard_output(output) || stat(output, &info) != 0 ||
-        !S_ISREG(info.st_mode))
+    if (output == NULL || !input_is_file(output))
         return true;
     for (size_t i = 0; i < o->n_names; i++)
-        if (is_file_of(o->names[i], &info))
+        if (is_file_of(o->names[i], output))
             return usage_error(name, "%s would replace %s, which is an input", output, o->names[i]);
-    return o->mask == NULL || !is_file_of(o->mask, &info) ||
+    return o->mask == NULL || !is_file_of(o->mask, output) ||
            usage_error(name, "%s would replace the mask", output);
 }
 

@@ -417,8 +417,8 @@ static PyGetSetDef stats_getset[] = {
           "mode=True."),
     FIELD("entropy", ENTROPY, "Entropy of the histogram in bits."),
     FIELD("low", LOW,
-          "How many samples lie at the low end of full scale; of integers of up to 16 bits, else "
-          "None."),
+          "How many samples lie at the low end of full scale. None of floats; of types beyond 16 "
+          "bits known with median=True."),
     FIELD("high", HIGH, "The same at the high end."),
     FIELD("skewness", SKEWNESS, "Skewness; with shape=True."),
     FIELD("kurtosis", KURTOSIS, "Excess kurtosis, 0 of a normal distribution; with shape=True."),
