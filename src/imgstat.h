@@ -590,8 +590,15 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_compute(ImgstatRecor
  * not a number then, and lies in [*lo, *hi]. */
 IMGSTAT_API bool imgstat_record_bounds(const ImgstatRecord *record, uint16_t channel, size_t k,
                                        double *lo, double *hi);
-/* Receives the kind of a record, whose texts live as long as it. */
+/* Receives the kind of a record, whose texts live until the kind is set or the record changes. */
 IMGSTAT_API void imgstat_record_kind(const ImgstatRecord *record, ImgstatKind *out);
+/* Sets what the images of a record are and by which rules they were read, where a program knows
+ * that of images in memory. The kind is copied. IMGSTAT_ERR_ARG, and nothing changes, for other
+ * samples, bits or channels, for other colours than those of files, and for the record of a data
+ * set. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_set_kind(ImgstatRecord *record,
+                                                                     const ImgstatKind *kind,
+                                                                     ImgstatError *err);
 /* Returns the name of the record's group in its data set; "" elsewhere. */
 IMGSTAT_API const char *imgstat_record_group(const ImgstatRecord *record);
 /* Counts what was measured into a record. Images in memory are pages of no file; pages of a file

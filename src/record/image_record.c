@@ -43,15 +43,21 @@ void image_record_count_file(ImgstatRecord *record, const char *name)
     digest_add_text(&record->names, name);
 }
 
+static ImgstatResult check_kind(const ImgstatKind *kind, ImgstatError *err)
+{
+    IMGSTAT_TRY(image_check_kind(kind->channels, kind->sample, kind->bits, err));
+    if (kind->alpha < -1 || kind->alpha >= kind->channels)
+        return error_set(err, IMGSTAT_ERR_ARG, "alpha channel %d of %u channels", kind->alpha,
+                         kind->channels);
+    return IMGSTAT_OK;
+}
+
 ImgstatResult imgstat_record_create(const ImgstatKind *kind, ImgstatRecord **out, ImgstatError *err)
 {
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(kind && out, __func__, err));
-    IMGSTAT_TRY(image_check_kind(kind->channels, kind->sample, kind->bits, err));
-    if (kind->alpha < -1 || kind->alpha >= kind->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "alpha channel %d of %u channels", kind->alpha,
-                         kind->channels);
+    IMGSTAT_TRY(check_kind(kind, err));
     IMGSTAT_TRY(record_check_bytes(kind->sample, kind->channels, RECORD_BINS, err));
     Record *record = NULL;
     IMGSTAT_TRY(record_create(NULL, kind->sample, kind->channels, RECORD_BINS, &record, err));
@@ -254,6 +260,29 @@ uint16_t imgstat_record_channels(const ImgstatRecord *record)
 void imgstat_record_kind(const ImgstatRecord *record, ImgstatKind *out)
 {
     *out = *record->kind;
+}
+
+ImgstatResult imgstat_record_set_kind(ImgstatRecord *record, const ImgstatKind *kind,
+                                      ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(record && kind, __func__, err));
+    IMGSTAT_TRY(check_kind(kind, err));
+    if (record->in_dataset)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the record is that of a data set, whose kind cannot change");
+    ImgstatKind *const copy = kind_copy(kind);
+    if (!copy)
+        return error_memory(err, sizeof *copy, "a record");
+    if (!kind_is_of(record->kind, copy)) {
+        char of_record[KIND_WORDS], of_copy[KIND_WORDS];
+        kinds_differ(record->kind, copy, of_record, of_copy);
+        free(copy);
+        return error_set(err, IMGSTAT_ERR_ARG, "a record of %s does not become one of %s",
+                         of_record, of_copy);
+    }
+    free(record->kind);
+    record->kind = copy;
+    return IMGSTAT_OK;
 }
 
 const char *imgstat_record_group(const ImgstatRecord *record)

@@ -281,7 +281,9 @@ void kinds_differ(const ImgstatKind *a, const ImgstatKind *b, char of_a[KIND_WOR
         snprintf(of_b, KIND_WORDS, "%s", rule_b);
     } else if (memcmp(&a->region, &b->region, sizeof a->region) != 0) {
         describe_each(describe_region, a, b, of_a, of_b);
-    } else {
+    } else if (compare_rules(a, b) != 0) {
         describe_each(describe_nodata, a, b, of_a, of_b);
+    } else {
+        colours_differ(a, b, of_a, of_b);
     }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Record: the same bytes in any order and grouping, those of the program, and the statistics of numpy."""
 import copy
+import json
 import math
 import multiprocessing
 import pickle
@@ -112,6 +113,53 @@ def test_mask_and_nodata():
     kept = x[mask & (x != x[0, 1])]
     assert s.count == kept.size and s.sum == int(kept.sum()) and s.masked == 34
     assert s.nodata == int((x[mask] == x[0, 1]).sum())
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot hold the nodata value")
+@pytest.mark.parametrize("value", [3, 3.0, 1000, math.nan])
+def test_nodata_is_a_rule(tmp_path, capfd, value):
+    """Records of arrays that were read by a nodata value are those of files read by it, for the program as well."""
+    x = image("u1", (20, 30)) % 9
+    path = tmp_path / "x.tif"
+    imgstat.save(x, path)
+    array, file = imgstat.Record.of(x, nodata=value), imgstat.Record.of(path, nodata=value)
+    assert array.count == file.count == (x != value).sum()
+    assert array + file == file + array and (array + file).count == 2 * array.count
+    assert imgstat.Record.of(np.stack([x, x]), axes="NHW", nodata=value) == array + array
+    assert imgstat.Record.of(x[None][:0], axes="NHW", nodata=value) + array == array
+    assert imgstat.Record.of(np.dstack([x] * 4), alpha=3, nodata=value).alpha == 3
+    for other in (imgstat.Record.of(path), imgstat.Record.of(x), imgstat.Record.of(x, nodata=4)):
+        with pytest.raises(ValueError, match="nodata"):
+            array + other
+    of_array, of_program = tmp_path / "array.rec", tmp_path / "program.rec"
+    array.save(of_array)
+    words = ["--quiet", "--nodata", str(value), "--save-record", str(of_program), str(path)]
+    assert imgstat.run(["stats", "--by", "all", *words]) == 0
+    shown = []
+    for record in (of_array, of_program):
+        assert imgstat.run(["normalize", "--quiet", "--from", str(record), "--nodata", str(value), str(path), "-o", str(record) + ".tif"]) == 0
+        capfd.readouterr()
+        assert imgstat.run(["stats", "--json", str(record)]) == 0
+        shown.append(json.loads(capfd.readouterr().out))
+    assert shown[0]["nodata"] == shown[1]["nodata"] == (3 if value == 3 else None)
+    assert shown[0]["channels"][0]["mean"] == shown[1]["channels"][0]["mean"]
+    assert (tmp_path / "array.rec.tif").read_bytes() == (tmp_path / "program.rec.tif").read_bytes()
+    other, both = tmp_path / "other.rec", tmp_path / "both.rec"
+    imgstat.Record.of(x[:7], nodata=value).save(other)
+    assert imgstat.run(["merge", "--quiet", str(of_array), str(other), "-o", str(both)]) == 0
+    assert imgstat.Record.load(both) == array + imgstat.Record.of(x[:7], nodata=value)
+    imgstat.Record.of(x[:7]).save(other, replace=True)
+    assert imgstat.run(["merge", "--quiet", str(of_array), str(other), "-o", str(both), "--force"]) == 1
+    assert "no nodata value that was given" in capfd.readouterr().err
+
+
+def test_a_transfer_leaves_nodata():
+    x = image("u1", (20, 30)) % 9 + 100
+    transfer = imgstat.Record.of(x, nodata=103).transfer()
+    assert transfer.parameters["nodata"] == 103
+    y = transfer.apply(x)
+    assert (y[x == 103] == 103).all() and not (y[x != 103] == 103).any()
+    assert (y == imgstat.normalize(x, nodata=103)).all()
 
 
 def test_copies_and_pickles():

@@ -273,9 +273,7 @@ static ImgstatRecord *empty_record(const Call *call)
     const ImgstatKind kind = {.sample = images->view.sample,
                               .bits = images->bits,
                               .channels = images->channels,
-                              .alpha = -1,
-                              .has_nodata = images->has_nodata,
-                              .nodata = images->nodata};
+                              .alpha = -1};
     ImgstatRecord *record = NULL;
     ImgstatError err;
     const ImgstatResult res = imgstat_record_create(&kind, &record, &err);

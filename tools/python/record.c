@@ -153,14 +153,12 @@ PyDoc_STRVAR(percentile_doc,
 PyDoc_STRVAR(bounds_doc, "bounds($self, q, /)\n--\n\n"
                          "Returns (lo, hi), between which the q-th percentile lies: equal where "
                          "it is known exactly.\nOf several channels a tuple of them.");
-PyDoc_STRVAR(
-    transfer_doc,
-    "transfer($self, method=None, *, reference=None, **options)\n--\n\n"
-    "Makes the imgstat.Transfer that imgstat.normalize (methods stretch, percentile, "
-    "meanstd, gamma),\nimgstat.equalize (equalize) or imgstat.match (match, with another "
-    "Record as the reference) would\napply to all images of the record as one. options: "
-    "those of these functions. The nodata value of arrays is not known to a\nrecord: give it to "
-    "Transfer.apply.");
+PyDoc_STRVAR(transfer_doc,
+             "transfer($self, method=None, *, reference=None, **options)\n--\n\n"
+             "Makes the imgstat.Transfer that imgstat.normalize (methods stretch, percentile, "
+             "meanstd, gamma),\nimgstat.equalize (equalize) or imgstat.match (match, with another "
+             "Record as the reference) would\napply to all images of the record as one. options: "
+             "those of these functions.");
 
 #define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 

@@ -5,29 +5,25 @@
 #include "record.h"
 #include "values.h"
 
-/* Says which channel of a record is alpha; takes the record over. Records of pixels alone have
- * none, and merge with those that have. */
-static ImgstatRecord *with_alpha(State *state, ImgstatRecord *record, PyObject *alpha)
+/* Sets which value of an array is nodata and which channel is alpha, as the caller says. 0, or -1
+ * with an exception. */
+static int describe(State *state, ImgstatRecord *record, PyObject *nodata, PyObject *alpha)
 {
-    const long channels = imgstat_record_channels(record);
-    long long number;
-    ImgstatRecord *sum = NULL;
-    if (integer_read(alpha, "alpha", -channels, channels - 1, &number) == 0) {
-        ImgstatKind kind;
-        ImgstatError err = {0};
-        imgstat_record_kind(record, &kind);
+    ImgstatKind kind;
+    imgstat_record_kind(record, &kind);
+    const long channels = kind.channels;
+    long long number = kind.alpha;
+    kind.has_nodata = option_given(nodata);
+    if ((kind.has_nodata && value_read(nodata, &kind.nodata) < 0) ||
+        (option_given(alpha) && integer_read(alpha, "alpha", -channels, channels - 1, &number) < 0))
+        return -1;
+    if (option_given(alpha))
         kind.alpha = (int16_t)(number < 0 ? number + channels : number);
-        ImgstatResult res = imgstat_record_create(&kind, &sum, &err);
-        if (res == IMGSTAT_OK)
-            res = imgstat_record_merge(sum, record, &err);
-        if (res != IMGSTAT_OK) {
-            raise_result(state, res, &err);
-            imgstat_record_destroy(sum);
-            sum = NULL;
-        }
-    }
-    imgstat_record_destroy(record);
-    return sum;
+    ImgstatError err = {0};
+    const ImgstatResult res = imgstat_record_set_kind(record, &kind, &err);
+    if (res != IMGSTAT_OK)
+        raise_result(state, res, &err);
+    return res == IMGSTAT_OK ? 0 : -1;
 }
 
 static bool is_source(PyObject *x)
@@ -80,8 +76,9 @@ PyObject *record_of(PyObject *type, PyObject *args, PyObject *kwargs)
         {array_keywords, &array}, {run_keywords, &run}, {own_keywords, &alpha}};
     if (keywords_read("of", kwargs, sets, sizeof sets / sizeof sets[0]) < 0)
         return NULL;
-    ImgstatRecord *record = measure_array(state, x, &array, &run);
-    if (record && option_given(alpha))
-        record = with_alpha(state, record, alpha);
-    return record ? record_new(state, record) : NULL;
+    ImgstatRecord *const record = measure_array(state, x, &array, &run);
+    if (record && describe(state, record, array.nodata, alpha) == 0)
+        return record_new(state, record);
+    imgstat_record_destroy(record);
+    return NULL;
 }

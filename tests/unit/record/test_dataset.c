@@ -151,6 +151,14 @@ Test(record, parts_say_what_the_whole_says)
             check_parts((ImgstatSample)s, seed);
 }
 
+static uint64_t sum_of(ImgstatRecord *record)
+{
+    ImgstatStats stats;
+    cr_assert(imgstat_record_compute(record, NULL, NULL) == IMGSTAT_OK);
+    imgstat_record_stats(record, 0, &stats);
+    return (uint64_t)stats.sum;
+}
+
 static void check_refused(ImgstatResult result, const ImgstatError *error, ImgstatResult code,
                           const char *words)
 {
@@ -230,6 +238,51 @@ Test(record, images_in_memory_fit_those_of_files)
     imgstat_record_destroy(named);
 }
 
+Test(record, kinds_of_images_in_memory_are_set)
+{
+    static const char *const gray[] = {"gray"}, *const blue[] = {"blue"};
+    const uint8_t pixels[] = {1, 2, 3, 4};
+    const uint16_t wide[] = {1, 2, 3, 4};
+    ImgstatRecord *const record = record_of(pixels, 2, 2, 1, IMGSTAT_U8);
+    ImgstatRecord *const other = record_of(pixels, 2, 2, 1, IMGSTAT_U8);
+    ImgstatRecord *const u16 = record_of(wide, 2, 2, 1, IMGSTAT_U16);
+    ImgstatKind kind, of_u16, has;
+    ImgstatError error;
+    imgstat_record_kind(record, &kind); /* its texts are the record's */
+    kind.has_nodata = true;
+    kind.nodata = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = 9};
+    cr_assert(imgstat_record_set_kind(record, &kind, &error) == IMGSTAT_OK);
+    imgstat_record_kind(record, &has);
+    cr_assert(has.has_nodata && has.nodata.sample == IMGSTAT_U8 && has.nodata.as.u == 9);
+    check_refused(imgstat_record_merge(record, other, &error), &error, IMGSTAT_ERR_ARG,
+                  "no nodata value that was given does not merge with one of the nodata value 9");
+    cr_assert(imgstat_record_set_kind(other, &has, &error) == IMGSTAT_OK);
+    cr_assert(imgstat_record_merge(record, other, &error) == IMGSTAT_OK);
+    cr_assert_eq(sum_of(record), 20);
+
+    imgstat_record_kind(u16, &of_u16);
+    check_refused(imgstat_record_set_kind(record, &of_u16, &error), &error, IMGSTAT_ERR_ARG,
+                  "a record of u8 does not become one of u16");
+    imgstat_record_kind(record, &has);
+    has.bits = 7;
+    check_refused(imgstat_record_set_kind(record, &has, &error), &error, IMGSTAT_ERR_ARG, "bits");
+    has.bits = 8;
+    has.alpha = 1;
+    check_refused(imgstat_record_set_kind(record, &has, &error), &error, IMGSTAT_ERR_ARG, "alpha");
+    has.alpha = -1;
+    has.photometric = "gray";
+    has.names = gray;
+    cr_assert(imgstat_record_set_kind(record, &has, &error) == IMGSTAT_OK);
+    has.names = blue;
+    check_refused(imgstat_record_set_kind(record, &has, &error), &error, IMGSTAT_ERR_ARG,
+                  "a channel 0 that is gray does not become one of a channel 0 that is blue");
+    imgstat_record_kind(record, &has);
+    cr_assert_str_eq(has.names[0], "gray");
+    imgstat_record_destroy(record);
+    imgstat_record_destroy(other);
+    imgstat_record_destroy(u16);
+}
+
 Test(record, counts_and_sizes_are_limited)
 {
     const ImgstatKind kind = {.sample = IMGSTAT_U8, .channels = 1, .alpha = -1};
@@ -295,14 +348,6 @@ static void add(ImgstatDataset *dataset, const char *group, uint8_t value, Imgst
     cr_assert(dataset_add(dataset, group, record, NULL) == IMGSTAT_OK);
 }
 
-static uint64_t sum_of(ImgstatRecord *record)
-{
-    ImgstatStats stats;
-    cr_assert(imgstat_record_compute(record, NULL, NULL) == IMGSTAT_OK);
-    imgstat_record_stats(record, 0, &stats);
-    return (uint64_t)stats.sum;
-}
-
 Test(dataset, records_come_by_group_and_kind)
 {
     ImgstatDataset *const dataset = dataset_new(NULL);
@@ -342,6 +387,8 @@ Test(dataset, records_of_a_set_are_not_merged_into)
     check_refused(imgstat_record_merge(first, second, &error), &error, IMGSTAT_ERR_ARG,
                   "is that of a data set");
     imgstat_record_kind(first, &kind);
+    check_refused(imgstat_record_set_kind(first, &kind, &error), &error, IMGSTAT_ERR_ARG,
+                  "is that of a data set");
     cr_assert(imgstat_record_create(&kind, &own, NULL) == IMGSTAT_OK);
     cr_assert(imgstat_record_merge(own, first, NULL) == IMGSTAT_OK);
     cr_assert(imgstat_record_merge(own, second, NULL) == IMGSTAT_OK);
@@ -434,7 +481,8 @@ Test(dataset, lists_some_failures_and_counts_all)
 Test(dataset, merging_adds_groups_and_refuses_other_kinds)
 {
     ImgstatDataset *const a = dataset_new("a.rec"), *const b = dataset_new("b.rec");
-    ImgstatDataset *const other = dataset_new("other.rec");
+    ImgstatDataset *const other = dataset_new("other.rec"), *const of_file =
+                                                                dataset_new("file.rec");
     ImgstatError error;
     add(a, "x", 1, IMGSTAT_U8);
     add(b, "x", 2, IMGSTAT_U8);
@@ -448,6 +496,15 @@ Test(dataset, merging_adds_groups_and_refuses_other_kinds)
     add(other, "y", 4, IMGSTAT_U8); /* one kind more than a has */
     check_refused(imgstat_dataset_merge(a, other, &error), &error, IMGSTAT_ERR_ARG, "u16");
     check_refused(imgstat_dataset_merge(a, a, &error), &error, IMGSTAT_ERR_ARG, "itself");
+    static const char *const gray[] = {"gray"};
+    const ImgstatKind named = {
+        .sample = IMGSTAT_U8, .channels = 1, .alpha = -1, .photometric = "gray", .names = gray};
+    ImgstatRecord *record = NULL;
+    cr_assert(imgstat_record_create(&named, &record, NULL) == IMGSTAT_OK);
+    cr_assert(dataset_add(of_file, "x", record, NULL) == IMGSTAT_OK);
+    check_refused(imgstat_dataset_merge(a, of_file, &error), &error, IMGSTAT_ERR_ARG,
+                  "file.rec: holds gray, a.rec images of unknown colours, in group 'x'");
+    imgstat_dataset_destroy(of_file);
     cr_assert(sum_of(imgstat_dataset_record(a, 1)) == 3, "nothing changed");
     imgstat_dataset_destroy(a);
     imgstat_dataset_destroy(b);
