@@ -3,6 +3,7 @@
 import collections.abc
 import ctypes
 import math
+import pickle
 import time
 
 import pytest
@@ -55,6 +56,7 @@ def test_stats(dtype):
     planar = np.ascontiguousarray(x.transpose(2, 0, 1))
     assert same(imgstat.stats(there(planar), axes="CHW", **words), on_cpu)
     assert same(imgstat.stats(there(x)), imgstat.stats(x), FIELDS[:-1])
+    assert same(pickle.loads(pickle.dumps(imgstat.stats(there(x)))), imgstat.stats(x))  # one that nothing has waited for
     mask = np.random.default_rng(2).random(x.shape[:2]) < 0.6
     assert same(imgstat.stats(there(x), mask=there(mask)), imgstat.stats(x, mask=mask))
     assert same(imgstat.stats(x, device="cuda:0", **words), on_cpu)

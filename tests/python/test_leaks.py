@@ -28,7 +28,7 @@ X, FLOATS, OUT = PIXELS[0], PIXELS[:, :8, :8].astype(np.float32), np.empty_like(
 RECORD = imgstat.Record.of(X)
 DATA, TRANSFER, SUM, CHAIN = RECORD.to_bytes(), RECORD.transfer("stretch"), imgstat.Record.of(X), imgstat.Chain("equalize", X)
 TEXT = TRANSFER.to_json()
-STATS = imgstat.stats(X, percentiles=[1, 99], shape=True)
+STATS, EDGES = imgstat.stats(X, percentiles=[1, 99], shape=True), imgstat.histogram(FLOATS[0], 5)
 
 
 class Mallinfo(ctypes.Structure):
@@ -83,6 +83,8 @@ CALLS = {
     "array": lambda: np.from_dlpack(imgstat.normalize(memoryview(X))),
     "record": lambda: (imgstat.Record.of(X, alpha=None), RECORD.names, RECORD.mean, RECORD.bounds(50), RECORD.percentile([1, 99]), repr(RECORD)),
     "sums": lambda: (RECORD + RECORD, imgstat.Record.merge([RECORD] * 2), copy.copy(RECORD) == RECORD, SUM.__iadd__(RECORD)),
+    "pickles": lambda: (pickle.loads(pickle.dumps(STATS)).percentiles, pickle.loads(pickle.dumps(EDGES)).edges, copy.deepcopy(STATS)),
+    "wrong pickles": fails(ValueError, lambda: imgstat.Stats._of("u8", 1, 1, 1, 1, ((),))),
     "bytes": lambda: (pickle.loads(pickle.dumps(RECORD)), RECORD.to_bytes()),
     "transfer": lambda: (imgstat.Transfer.from_json(TEXT), RECORD.transfer("percentile", clip=(1, 1)), hash(TRANSFER), TRANSFER.apply(X),
                          TRANSFER.parameters, repr(TRANSFER)),

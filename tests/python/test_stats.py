@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """stats, histogram and percentile of arrays are what numpy computes, and exact where numpy rounds."""
+import copy
 import math
+import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
@@ -364,3 +367,89 @@ def test_anything():
         check(imgstat.stats(y, mask=mask), np.ascontiguousarray(y).ravel(),
               None if mask is None else ~mask.ravel())
     compare()
+
+
+def seen(s):
+    """Everything that a user sees of a Stats, as text: nan is not equal to itself."""
+    out = {"repr": repr(s), "html": s._repr_html_()}
+    for name in dir(s):
+        if not name.startswith("_"):
+            try:
+                out[name] = getattr(s, name)
+            except AttributeError as error:
+                out[name] = str(error)
+    histograms = out["histogram"] if isinstance(out["histogram"], tuple) else (out["histogram"],)
+    out["histogram"] = [h if isinstance(h, str) else seen_histogram(h) for h in histograms]
+    return str(out)
+
+
+def seen_histogram(h):
+    return [(name, value.dtype, memoryview(value).readonly, value.tolist()) for name, value in
+            (("counts", h.counts), ("edges", h.edges), ("cdf", h.cdf), ("first", h[0]), ("second", h[1]))
+            ] + [h.range, h.per_value, len(h), repr(h), h._repr_html_()]
+
+
+def copies(thing):
+    """What was pickled, once and twice. Copies are the thing itself, which never changes."""
+    assert copy.copy(thing) is copy.deepcopy(thing) is thing
+    twice = pickle.loads(pickle.dumps(thing))
+    return [pickle.loads(pickle.dumps(thing, 0)), pickle.loads(pickle.dumps(twice))]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_copies_and_pickles(dtype):
+    x = samples(dtype, 31 * 19 * 3, 4).reshape(31, 19, 3)
+    mask = np.random.default_rng(2).random((31, 19)) < 0.7
+    everything = {"percentiles": [1, 50, 99.9], "median": True, "mode": True, "shape": True, "bins": 20, "ddof": 1}
+    for s in (imgstat.stats(x[:3, :, 0]), imgstat.stats(x, mask=mask, nodata=float(x[1, 1, 0]), **everything),
+              imgstat.stats(x[..., 0], range=(-3, 70.5), median=True), imgstat.stats(x[:0], mode=True),
+              imgstat.stats(np.ascontiguousarray(x.transpose(2, 0, 1)), axes="CHW", percentiles=3),
+              imgstat.Record.of(x).stats(percentiles=[30], bins=50 if x.itemsize < 3 else None)):
+        expected = seen(s)
+        for other in copies(s):
+            assert isinstance(other, imgstat.Stats) and seen(other) == expected
+    h = imgstat.histogram(x[..., 1], 7)
+    for other in copies(h):
+        assert isinstance(other, imgstat.Histogram) and seen_histogram(other) == seen_histogram(h)
+
+
+def test_copies_of_what_no_record_holds():
+    """Its variance is no double, so that the deviation takes the pixels."""
+    s = imgstat.stats(np.array([[1e300, -1e300]]))
+    assert s.std == 1e300
+    assert all(seen(other) == seen(s) and other.std == 1e300 for other in copies(s))
+
+
+def test_copies_of_files(testdata):
+    with imgstat.open(testdata / "photo.tif") as file:
+        for s in (file.stats(percentiles=[1]), file[0].stats(), *imgstat.Dataset.of([testdata / "photo.tif"]).stats()):
+            assert all(seen(other) == seen(s) and "photo.tif" in other.min_file[0] for other in copies(s))
+
+
+def test_a_copy_is_its_own():
+    s = pickle.loads(pickle.dumps(imgstat.stats(samples("u1", 99).reshape(9, 11), percentiles=[3])))
+    s.percentiles.clear()
+    assert list(s.percentiles) == [3]
+    edges = imgstat.histogram(samples("u1", 99).reshape(9, 11), 4)
+    other = pickle.loads(pickle.dumps(edges))
+    np.asarray(other.edges)[0] = 77
+    assert other.edges.tolist() == edges.edges.tolist()
+
+
+@pytest.mark.parametrize("make, args", [
+    (imgstat.Stats, ("u8", 1, 1, 1, 1, ())), (imgstat.Stats, ("u8", 1, 1, 1, 1, ((1,),))), (imgstat.Stats, ("u9", 1, 1, 1, 1, ((None,) * 26,))),
+    (imgstat.Stats, ("u8", 1, 1, 1, 1, (3,))), (imgstat.Stats, ()), (imgstat.Histogram, (0, 1, [1, 2], [1, 2])),
+    (imgstat.Histogram, (0, 1, [1, -2], None)), (imgstat.Histogram, (0, 1, [1, "2"], None)), (imgstat.Histogram, (0, 1, [1], ["a", 2])),
+    (imgstat.Histogram, (0, 1, (1, 2), None))])
+def test_pickles_of_others_are_refused(make, args):
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        make._of(*args)
+
+
+def stats_of_seed(seed):
+    return imgstat.stats(samples("f4", 4096, seed).reshape(64, 64), percentiles=[5], bins=9)
+
+
+def test_processes():
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert [seen(s) for s in pool.map(stats_of_seed, range(6))] == [seen(stats_of_seed(seed)) for seed in range(6)]

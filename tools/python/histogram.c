@@ -3,25 +3,36 @@
 #include "histogram.h"
 #include "array_out.h"
 #include "html.h"
+#include "values.h"
+
+#include <string.h>
 
 typedef struct Histogram {
-    PyObject_HEAD PyObject *owner; /* of the record */
-    const ImgstatRecord *record;
+    PyObject_HEAD PyObject *owner; /* of the record, or an Array of counts, and edges behind them */
+    const ImgstatRecord *record;   /* NULL: it was unpickled */
     uint16_t channel;
     ImgstatHistogram bins;
 } Histogram;
 
-PyObject *histogram_object(PyObject *owner, const ImgstatRecord *record, uint16_t channel)
+static PyObject *histogram_new(PyObject *type, PyObject *owner, const ImgstatRecord *record,
+                               uint16_t channel, const ImgstatHistogram *bins)
 {
-    State *const state = state_of_type(Py_TYPE(owner));
-    Histogram *const histogram = PyObject_New(Histogram, (PyTypeObject *)state->histogram_type);
+    Histogram *const histogram = PyObject_New(Histogram, (PyTypeObject *)type);
     if (!histogram)
         return NULL;
     histogram->owner = Py_NewRef(owner);
     histogram->record = record;
     histogram->channel = channel;
-    (void)imgstat_record_histogram(record, channel, &histogram->bins); /* was asked for */
+    histogram->bins = *bins;
     return (PyObject *)histogram;
+}
+
+PyObject *histogram_object(PyObject *owner, const ImgstatRecord *record, uint16_t channel)
+{
+    ImgstatHistogram bins;
+    (void)imgstat_record_histogram(record, channel, &bins); /* was asked for */
+    return histogram_new(state_of_type(Py_TYPE(owner))->histogram_type, owner, record, channel,
+                         &bins);
 }
 
 static void histogram_dealloc(PyObject *self)
@@ -68,8 +79,10 @@ static PyObject *get_edges(PyObject *self, void *closure)
     double *const edge = array ? memory : NULL;
     for (uint32_t k = 0; array && k <= h->bins.bins; k++) {
         ImgstatValue value = {.sample = IMGSTAT_F64, .as.f = h->bins.lo + k};
-        if (!h->bins.per_value)
+        if (!h->bins.per_value && h->record)
             (void)imgstat_record_edge(h->record, h->channel, k, &value);
+        else if (!h->bins.per_value)
+            memcpy(&value.as.f, h->bins.counts + h->bins.bins + k, sizeof value.as.f);
         edge[k] = imgstat_value_double(value);
     }
     return array;
@@ -128,6 +141,68 @@ static PyObject *histogram_repr(PyObject *self)
     return text;
 }
 
+/* ---- Pickles --------------------------------------------------------------------------------- */
+
+/* Lists as an Array's tolist makes them; edges is None where each bin counts one value. */
+static PyObject *histogram_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const Histogram *const h = (Histogram *)self;
+    PyObject *const make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "_of");
+    PyObject *const counts = get_counts(self, NULL);
+    PyObject *const edges = h->bins.per_value ? Py_NewRef(Py_None) : get_edges(self, NULL);
+    PyObject *const bins = counts ? PyObject_CallMethod(counts, "tolist", NULL) : NULL;
+    PyObject *const ends =
+        edges && edges != Py_None ? PyObject_CallMethod(edges, "tolist", NULL) : Py_XNewRef(edges);
+    PyObject *const made = make && bins && ends
+                               ? Py_BuildValue("O(ddOO)", make, h->bins.lo, h->bins.hi, bins, ends)
+                               : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(counts);
+    Py_XDECREF(edges);
+    Py_XDECREF(bins);
+    Py_XDECREF(ends);
+    return made;
+}
+
+/* Fills the memory of an unpickled histogram. 0, or -1 with an exception. */
+static int read_bins(PyObject *counts, PyObject *edges, uint64_t *to)
+{
+    const Py_ssize_t n = PyList_Size(counts);
+    for (Py_ssize_t k = 0; k < n && !PyErr_Occurred(); k++)
+        to[k] = PyLong_AsUnsignedLongLong(PyList_GetItem(counts, k));
+    for (Py_ssize_t k = 0; edges != Py_None && k <= n && !PyErr_Occurred(); k++) {
+        const double edge = PyFloat_AsDouble(PyList_GetItem(edges, k));
+        memcpy(&to[n + k], &edge, sizeof edge);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *histogram_of(PyObject *type, PyObject *args)
+{
+    ImgstatHistogram bins = {0};
+    PyObject *counts, *edges;
+    if (!PyArg_ParseTuple(args, "ddO!O:_of", &bins.lo, &bins.hi, &PyList_Type, &counts, &edges))
+        return NULL;
+    const Py_ssize_t n = PyList_Size(counts);
+    if (n > INT32_MAX ||
+        (edges != Py_None && (!PyList_Check(edges) || PyList_Size(edges) != n + 1)))
+        return PyErr_Format(PyExc_ValueError, "edges are None, or one more than counts");
+    const int64_t words = edges == Py_None ? n : 2 * n + 1;
+    PyObject *const memory =
+        array_allocate(state_of_type((PyTypeObject *)type), IMGSTAT_U64, 1, &words);
+    if (!memory)
+        return NULL;
+    uint64_t *const to = (uint64_t *)array_parts(memory)->data;
+    bins.bins = (uint32_t)n;
+    bins.per_value = edges == Py_None;
+    bins.counts = to;
+    PyObject *const made =
+        read_bins(counts, edges, to) == 0 ? histogram_new(type, memory, NULL, 0, &bins) : NULL;
+    Py_DECREF(memory);
+    return made;
+}
+
 /* ---- The type -------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(
@@ -149,7 +224,14 @@ static PyGetSetDef histogram_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMethodDef histogram_methods[] = {HTML_METHOD, {NULL, NULL, 0, NULL}};
+static PyMethodDef histogram_methods[] = {
+    HTML_METHOD,
+    {"_of", histogram_of, METH_VARARGS | METH_CLASS, "Makes a histogram of what was pickled."},
+    {"__copy__", object_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", object_itself, METH_O, NULL},
+    {"__reduce__", histogram_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyType_Slot histogram_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)histogram_doc},

@@ -19,6 +19,8 @@ typedef struct Stats {
     uint16_t n_records; /* 1, or one a channel */
     ImgstatRecord **records;
     PyObject *owner; /* NULL, or what has the records */
+    /* Of an unpickled one: a tuple of the fields of each channel. It has no record. */
+    PyObject *values;
     /* Of a measurement on a GPU that has not been read; the record is NULL till then: */
     HeldChain *later;
     PyObject *array;
@@ -40,7 +42,7 @@ static void destroy_all(ImgstatRecord **records, uint16_t n, PyObject *owner)
         imgstat_record_destroy(records[i]);
 }
 
-/* Makes a Stats of n records, or with `records` NULL of one that comes later. */
+/* Makes a Stats of n records, or with `records` NULL of one that comes later or never. */
 static Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n,
                         const ImgstatMeasure *how)
 {
@@ -59,7 +61,7 @@ static Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n,
         memcpy(kept, records, n * sizeof(ImgstatRecord *));
     stats->records = kept;
     stats->n_records = n;
-    stats->owner = stats->array = NULL;
+    stats->owner = stats->values = stats->array = NULL;
     stats->later = NULL;
     return stats;
 }
@@ -124,6 +126,7 @@ static void stats_dealloc(PyObject *self)
     }
     destroy_all(stats->records, stats->n_records, stats->owner);
     Py_XDECREF(stats->owner);
+    Py_XDECREF(stats->values);
     Py_XDECREF(stats->array);
     free(stats->records);
     measure_release(&stats->how);
@@ -131,12 +134,14 @@ static void stats_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Waits for a measurement. 0, or -1 with an exception. */
-static int read_later(Stats *stats)
+/* Waits for a measurement that has not been read. 0, or -1 with an exception. */
+static int settle(Stats *stats)
 {
     ImgstatError err;
     ImgstatResult res = IMGSTAT_OK;
     PyObject *array = NULL;
+    if (!__atomic_load_n(&stats->later, __ATOMIC_ACQUIRE))
+        return 0;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&reading);
     HeldChain *const later = stats->later;
@@ -185,7 +190,8 @@ typedef enum Field {
     SKEWNESS,
     KURTOSIS,
     PERCENTILES,
-    HISTOGRAM
+    HISTOGRAM,
+    FIELDS
 } Field;
 
 /* A field of a Stats. */
@@ -249,11 +255,20 @@ static PyObject *end_object(uint64_t count)
     return count == IMGSTAT_COUNT_UNKNOWN ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(count);
 }
 
+/* A dict is copied: the caller may change it. */
+static PyObject *unpickled_value(const Stats *stats, uint16_t channel, Field field)
+{
+    PyObject *const value = PyTuple_GetItem(PyTuple_GetItem(stats->values, channel), field);
+    return PyDict_Check(value) ? PyDict_Copy(value) : Py_NewRef(value);
+}
+
 static PyObject *answer(void *context, uint16_t channel)
 {
     const Question *const question = context;
     const Stats *const stats = (Stats *)question->self;
     uint16_t within;
+    if (stats->values)
+        return unpickled_value(stats, channel, question->field);
     const ImgstatRecord *const record = record_of(stats, channel, &within);
     ImgstatStats s;
     imgstat_record_stats(record, within, &s);
@@ -310,6 +325,8 @@ static PyObject *answer(void *context, uint16_t channel)
         return percentiles_of(stats, record, within);
     case HISTOGRAM:
         return histogram_object(question->self, record, within);
+    case FIELDS:
+        break;
     }
     return NULL;
 }
@@ -335,7 +352,7 @@ static PyObject *get_field(PyObject *self, void *closure)
     Stats *const stats = (Stats *)self;
     Question question = {self, *(const Field *)closure};
     const char *const lacks = missing(stats, question.field);
-    if (__atomic_load_n(&stats->later, __ATOMIC_ACQUIRE) && read_later(stats) < 0)
+    if (settle(stats) < 0)
         return NULL;
     if (!lacks)
         return each_channel(stats->channels, answer, &question);
@@ -368,6 +385,78 @@ static PyObject *stats_repr(PyObject *self)
     return text;
 }
 
+/* ---- Pickles --------------------------------------------------------------------------------- */
+
+/* The values themselves: the bytes of a record lack those for which the pixels are read again. */
+static PyObject *fields_of(PyObject *self, uint16_t channel)
+{
+    const Stats *const stats = (Stats *)self;
+    Question question = {self, COUNT};
+    PyObject *const fields = PyTuple_New(FIELDS);
+    for (; fields && question.field < FIELDS; question.field++) {
+        PyObject *const value =
+            missing(stats, question.field) ? Py_NewRef(Py_None) : answer(&question, channel);
+        if (!value || PyTuple_SetItem(fields, question.field, value) < 0) {
+            Py_DECREF(fields);
+            return NULL;
+        }
+    }
+    return fields;
+}
+
+static PyObject *stats_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    Stats *const stats = (Stats *)self;
+    const ImgstatMeasure *const how = &stats->how;
+    if (settle(stats) < 0)
+        return NULL;
+    PyObject *const make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "_of");
+    PyObject *const values = PyTuple_New(stats->channels);
+    for (uint16_t c = 0; values && c < stats->channels && !PyErr_Occurred(); c++)
+        PyTuple_SetItem(values, c, fields_of(self, c));
+    PyObject *const made =
+        make && values && !PyErr_Occurred()
+            ? Py_BuildValue("O(siiiiO)", make, imgstat_sample_name(stats->sample), how->median,
+                            how->mode, how->shape, how->histogram, values)
+            : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(values);
+    return made;
+}
+
+static PyObject *stats_of(PyObject *type, PyObject *args)
+{
+    const char *name;
+    int median, mode, shape, histogram;
+    PyObject *values;
+    if (!PyArg_ParseTuple(args, "sppppO!:_of", &name, &median, &mode, &shape, &histogram,
+                          &PyTuple_Type, &values))
+        return NULL;
+    const Py_ssize_t channels = PyTuple_Size(values);
+    bool good = channels > 0 && channels <= UINT16_MAX;
+    for (Py_ssize_t c = 0; good && c < channels; c++) {
+        PyObject *const fields = PyTuple_GetItem(values, c);
+        good = PyTuple_Check(fields) && PyTuple_Size(fields) == FIELDS;
+    }
+    int sample = IMGSTAT_U8;
+    while (sample <= IMGSTAT_F64 && strcmp(imgstat_sample_name((ImgstatSample)sample), name) != 0)
+        sample++;
+    if (!good || sample > IMGSTAT_F64) {
+        PyErr_SetString(PyExc_ValueError, "this Stats was pickled by another version of imgstat");
+        return NULL;
+    }
+    const ImgstatMeasure how = {
+        .median = median, .mode = mode, .shape = shape, .histogram = histogram};
+    Stats *const stats = stats_new(state_of_type((PyTypeObject *)type), NULL, 1, &how);
+    if (!stats)
+        return NULL;
+    stats->values = Py_NewRef(values);
+    stats->sample = (ImgstatSample)sample;
+    stats->channels = (uint16_t)channels;
+    return (PyObject *)stats;
+}
+
 /* ---- The type -------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(
@@ -376,8 +465,8 @@ PyDoc_STRVAR(
     "Each attribute is one value for an image of one channel, else a tuple with one for "
     "each channel.\nValues are over the samples that count: finite, not nodata, not "
     "masked. Where there are none, sums are 0,\nother floats nan, and extrema and positions None. "
-    "Reading what was not measured is an\nAttributeError that names what to ask for. "
-    "Stats do not pickle: Records do.");
+    "Reading what was not measured is an\nAttributeError that names what to ask for. Pickles and "
+    "copies; it never changes.");
 
 static const Field fields[] = {COUNT,  N_NAN,    N_INF,    NODATA,      MASKED,   MIN,      MAX,
                                MIN_AT, MAX_AT,   MIN_PAGE, MAX_PAGE,    MIN_FILE, MAX_FILE, SUM,
@@ -431,7 +520,14 @@ static PyGetSetDef stats_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMethodDef stats_methods[] = {HTML_METHOD, {NULL, NULL, 0, NULL}};
+static PyMethodDef stats_methods[] = {
+    HTML_METHOD,
+    {"_of", stats_of, METH_VARARGS | METH_CLASS, "Makes Stats of what was pickled."},
+    {"__copy__", object_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", object_itself, METH_O, NULL},
+    {"__reduce__", stats_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyType_Slot stats_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)stats_doc},

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "saved.h"
 #include "transform_array.h"
+#include "values.h"
 
 #include <stdlib.h>
 
@@ -148,13 +149,6 @@ static Py_hash_t hash(PyObject *self)
     return made;
 }
 
-/* A transfer never changes: its copy is itself. */
-static PyObject *copy(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return Py_NewRef(self);
-}
-
 static PyObject *load(PyObject *type, PyObject *path)
 {
     return saved_load(type, &kind, path);
@@ -224,8 +218,8 @@ static PyMethodDef methods[] = {
     {"to_json", to_json, METH_NOARGS, to_json_doc},
     {"load", load, METH_O | METH_CLASS, load_doc},
     {"save", WITH_WORDS(saved_save), save_doc},
-    {"__copy__", copy, METH_NOARGS, NULL},
-    {"__deepcopy__", copy, METH_O, NULL},
+    {"__copy__", object_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", object_itself, METH_O, NULL},
     {"__reduce__", saved_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include <math.h>
-
 PyObject *value_object(ImgstatValue value)
 {
     switch (value.sample) {
@@ -73,4 +71,10 @@ PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint1
         }
     }
     return tuple;
+}
+
+PyObject *object_itself(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return Py_NewRef(self);
 }

@@ -21,4 +21,7 @@ int integer_read(PyObject *number, const char *name, long long least, long long 
 PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
                        void *context);
 
+/* __copy__ and __deepcopy__ of what never changes: its copy is itself. */
+PyObject *object_itself(PyObject *self, PyObject *unused);
+
 #endif
