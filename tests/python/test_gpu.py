@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Arrays on a GPU: the bytes and numbers of the CPU, in the order of the caller's stream, and nothing waits."""
 import collections.abc
+import copy
 import ctypes
 import math
 import pickle
@@ -280,6 +281,9 @@ def test_batch_is_a_sequence():
     assert same(batch[-1], asked[-1]) and same(batch[3], asked[3]) and batch[3].percentiles == asked[3].percentiles
     assert [s.mean for s in batch] == [s.mean for s in asked]
     assert [s.sum for s in batch[::-7]] == [s.sum for s in asked[::-7]] and batch[60:] == []
+    assert copy.copy(batch) is copy.deepcopy(batch) is batch
+    pickled = pickle.loads(pickle.dumps(batch))
+    assert isinstance(pickled, list) and len(pickled) == 50 and all(same(a, b) for a, b in zip(pickled, asked))
     for i in (50, -51):
         with pytest.raises(IndexError, match="batch"):
             batch[i]

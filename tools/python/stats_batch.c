@@ -3,6 +3,7 @@
 #include "chains.h"
 #include "error.h"
 #include "measure.h"
+#include "values.h"
 
 #include <pthread.h>
 
@@ -106,11 +107,28 @@ static PyObject *batch_repr(PyObject *self)
     return PyUnicode_FromFormat("<imgstat.StatsBatch of %zd images>", batch_length(self));
 }
 
+/* Another process has no GPU memory of this one. */
+static PyObject *batch_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *const list = PySequence_List(self);
+    return list ? Py_BuildValue("O(N)", (PyObject *)&PyList_Type, list) : NULL;
+}
+
+static PyMethodDef batch_methods[] = {
+    {"__copy__", object_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", object_itself, METH_O, NULL},
+    {"__reduce__", batch_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot batch_slots[] = {
     {Py_tp_doc, "The Stats of the images of a batch on a GPU: a sequence, which nothing has waited "
-                "for. The first that is asked for waits; each is made when it is asked for."},
+                "for. The first that is asked for waits; each is made when it is asked for. It "
+                "pickles as a list."},
     {Py_tp_dealloc, batch_dealloc},
     {Py_tp_repr, batch_repr},
+    {Py_tp_methods, batch_methods},
     {Py_sq_length, batch_length},
     {Py_sq_item, batch_item},
     {Py_mp_length, batch_length},
