@@ -219,6 +219,16 @@ def test_file(program, folder):
     check([path.name for path in folder.iterdir()] == ["r.html"], "nothing else is left")
 
 
+def test_curves(program, folder):
+    """The curve of black had the colour of that of cyan."""
+    tags = [(256, 4, [2]), (257, 4, [2]), (258, 3, [8] * 4), (259, 3, [1]), (262, 3, [5]), (273, 4, [8]), (277, 3, [4]),
+            (278, 4, [2]), (279, 4, [16])]
+    (folder / "cmyk.tif").write_bytes(harness.tiff_file(bytes(range(16)), tags))
+    run(program, "report", folder / "cmyk.tif", "-o", folder / "cmyk.html")
+    keys = re.findall(r'<span class="key (c\d)">(\w+)<', (folder / "cmyk.html").read_text())
+    check([name for _, name in keys] == ["cyan", "magenta", "yellow", "black"] and len({kind for kind, _ in keys}) == 4, str(keys))
+
+
 def test_fail_on(program, folder):
     plant(folder)
     for text, status in (("clipped", 1), ("clipped>99%", 0), ("clipped-high>2", 1), ("empty", 0), ("constant,dark<-1000", 1),
@@ -420,10 +430,40 @@ def take_screenshots(browser, folder, to):
         browse(browser, folder, [*words, f"--screenshot={to}/{name}.png"], f"file://{folder}/1000.html")
 
 
-def test_browser(program, folder):
+def find_browser():
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not browser:
         skip("chromium is not installed: pages are not opened")
+    return browser
+
+
+def test_printed(program, folder):
+    """Wide tables of a page ended at the edge of the paper: in print nothing is wider than a letter or A4 page in landscape."""
+    browser = find_browser()
+    if not browser:
+        return
+    inputs, out = folder / "in", folder / "out"
+    inputs.mkdir()
+    plant(inputs)
+    shutil.copy(inputs / "clipped-low.png", inputs / ("a_name_that_is_as_long_as_those_of_microscopes_" * 4 + ".png"))
+    for name, sample, values in (("wide", "u32", [1574223872, 4294967295] * 50), ("pair", "u8", range(100))):
+        (inputs / f"{name}.tif").write_bytes(tiff(sample, 10, 10 if name == "wide" else 5, values, 1 if name == "wide" else 2))
+    run(program, "report", inputs, "-o", folder / "set.html")
+    run(program, "normalize", "--report", folder / "pairs.html", inputs, "-o", out)
+    for name in ("set", "pairs"):
+        text = (folder / f"{name}.html").read_text()
+        check("@media print" in text, "no layout of print")
+        (folder / "printed.html").write_text(text.replace("@media print", "@media screen").replace(
+            "</body>", "<script>document.title = 'past ' + [...document.querySelectorAll('.wide, pre')].map((part) => "
+            "part.scrollWidth - part.clientWidth).join()</script></body>"))
+        dom = browse(browser, folder, ["--dump-dom", "--window-size=980,700"], f"file://{folder}/printed.html")
+        past = re.search(r"<title>past ([-0-9,]*)</title>", dom)
+        check(past and len(past.group(1).split(",")) > 4 and set(past.group(1).split(",")) == {"0"}, f"{name}: {past and past.group(1)} pixels")
+
+
+def test_browser(program, folder):
+    browser = find_browser()
+    if not browser:
         return
     sizes = [(3, 1e6), (1000, 5e6)] + ([(100000, 1e7)] if os.environ.get("IMGSTAT_TEST_LARGE") else [])
     for n, most in sizes:
@@ -453,7 +493,6 @@ def test_browser(program, folder):
     check("<title>table-row-group1000</title>" in dom, "a page without its script")
     if os.environ.get("IMGSTAT_SCREENSHOTS"):  # to be looked at
         take_screenshots(browser, folder, os.environ["IMGSTAT_SCREENSHOTS"])
-
 
 
 if __name__ == "__main__":
