@@ -15,6 +15,8 @@ import re
 import shutil
 import subprocess
 import time
+from fractions import Fraction
+from pathlib import Path
 
 import harness
 from harness import TESTDATA, check, png, run, skip, tiff
@@ -189,6 +191,28 @@ def test_types(program, folder):
     check([("clipped-high" in line["flags"], "clipped-high-all" in line["flags"]) for line in found[:4]] ==
           [(False, False), (True, False), (True, False), (True, True)], "channels")
     check([line["high_all"] for line in found[8:]] == [0] * 4, "no pixel is clipped in all channels")
+
+
+def test_deviations(program, folder):
+    """Deviations were roots of differences of squares: 0 for 1e9 + noise. A channel without samples has no median."""
+    draw, n, wanted = random.Random(8), 300, {}
+    for name, sample, values in (("noise", "f64", [1e9 + draw.gauss(0, 1) for _ in range(n)]),
+                                 ("large", "f64", [1e300 * draw.random() for _ in range(n)]),
+                                 ("whole", "u64", [10 ** 15 + draw.randrange(7) for _ in range(n)]),
+                                 ("most", "u32", [2 ** 32 - 1 - draw.randrange(3) for _ in range(n)])):
+        (folder / f"{name}.tif").write_bytes(tiff(sample, 30, 10, values))
+        wanted[name] = values
+    colours = [[7] * n, [100 + draw.randrange(3) for _ in range(n)], [200 + draw.randrange(9) for _ in range(n)]]
+    (folder / "rgb.tif").write_bytes(tiff("u8", 30, 10, [colours[c][k] for k in range(n) for c in range(3)], 3))
+    wanted["rgb"] = colours[1] + colours[2]
+    found = {Path(line["file"]).stem: line for line in lines(program, "--nodata", 7, folder)}
+    for name, values in wanted.items():
+        mean = Fraction(sum(map(Fraction, values)), len(values))
+        largest = max(map(abs, values))  # whose square may be beyond a double
+        variance = sum(((value - mean) / Fraction(largest)) ** 2 for value in map(Fraction, values)) / len(values)
+        want = largest * math.sqrt(variance)
+        check(abs(found[name]["stddev"] - want) <= 1e-14 * want, f"{name}: {found[name]['stddev']}, expected {want}")
+    check(found["rgb"]["median"] == (median(colours[1]) + median(colours[2])) / 2, f"rgb: {found['rgb']['median']}")
 
 
 def test_pages(program, folder):
