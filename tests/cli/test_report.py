@@ -485,6 +485,31 @@ def test_printed(program, folder):
         check(past and len(past.group(1).split(",")) > 4 and set(past.group(1).split(",")) == {"0"}, f"{name}: {past and past.group(1)} pixels")
 
 
+def test_thresholds(program, folder):
+    """The script compared values as floats: 0.3 % was above 0.3 %. The largest u32 was shown as 4294967296."""
+    browser = find_browser()
+    if not browser:
+        return
+    for i in range(300):  # more values than a list of the page holds
+        (folder / f"{i:03}.png").write_bytes(png(100, 100, 8, b"\xff" * i + b"\x64" * (10000 - i), 1))
+    for kind, values in (("u32", [2 ** 32 - 1, 2 ** 24 + 1]), ("f64", [1e300, 1.5])):
+        (folder / f"{kind}.tif").write_bytes(tiff(kind, 2, 1, values))
+    for threshold in ("0.3", "0.7", "1.1"):
+        page = folder / "page.html"
+        counts = run(program, "report", "--force", "--fail-on", f"clipped-high>{threshold}%", folder, "-o", page, status=1).stdout
+        want = 299 - int(float(threshold) * 100 + 0.5)
+        check(f" {want}  clipped-high\n" in counts.decode(), f"{threshold}: {counts}, expected {want}")
+        dom = browse(browser, folder, ["--dump-dom"], page.as_uri())
+        shown = re.search('id="n-clipped-high">([0-9]*)<', dom)
+        check(shown and shown.group(1) == str(want), f"{threshold}: the page has {shown and shown.group(1)}, expected {want}")
+    steps = "<script>document.getElementById('search').value = '.tif'; document.getElementById('search').dispatchEvent(new Event('input'));</script></body>"
+    (folder / "steps.html").write_text(page.read_text().replace("</body>", steps))
+    rows = browse(browser, folder, ["--dump-dom"], f"file://{folder}/steps.html")
+    for name, *cells in (("u32.tif", "16777217", "4294967295"), ("f64.tif", "1.5", "1e+300")):
+        row = re.search(f'<th scope="row">{name}<.*?</tr>', rows)
+        check(row and all(f"<td>{cell}</td>" in row.group() for cell in cells), f"{name}: {row and row.group()}")
+
+
 def test_browser(program, folder):
     browser = find_browser()
     if not browser:
@@ -517,6 +542,7 @@ def test_browser(program, folder):
     check("<title>table-row-group1000</title>" in dom, "a page without its script")
     if os.environ.get("IMGSTAT_SCREENSHOTS"):  # to be looked at
         take_screenshots(browser, folder, os.environ["IMGSTAT_SCREENSHOTS"])
+
 
 
 if __name__ == "__main__":
