@@ -194,7 +194,7 @@ def test_types(program, folder):
 
 
 def test_deviations(program, folder):
-    """Deviations were roots of differences of squares: 0 for 1e9 + noise. A channel without samples has no median."""
+    """Deviations were roots of differences of squares: 0 for 1e9 + noise. Channels without samples do not count."""
     draw, n, wanted = random.Random(8), 300, {}
     for name, sample, values in (("noise", "f64", [1e9 + draw.gauss(0, 1) for _ in range(n)]),
                                  ("large", "f64", [1e300 * draw.random() for _ in range(n)]),
@@ -205,7 +205,10 @@ def test_deviations(program, folder):
     colours = [[7] * n, [100 + draw.randrange(3) for _ in range(n)], [200 + draw.randrange(9) for _ in range(n)]]
     (folder / "rgb.tif").write_bytes(tiff("u8", 30, 10, [colours[c][k] for k in range(n) for c in range(3)], 3))
     wanted["rgb"] = colours[1] + colours[2]
+    (folder / "deep.tif").write_bytes(tiff("u16", 30, 10, [(7, 0, 65535)[c] for _ in range(n) for c in range(3)], 3))
     found = {Path(line["file"]).stem: line for line in lines(program, "--nodata", 7, folder)}
+    deep = [found["deep"][key] for key in ("low", "high", "levels", "step")]
+    check(deep == [100, 100, None, None], f"ends beside a channel without samples: {deep}")
     for name, values in wanted.items():
         mean = Fraction(sum(map(Fraction, values)), len(values))
         largest = max(map(abs, values))  # whose square may be beyond a double

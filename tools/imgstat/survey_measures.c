@@ -64,9 +64,10 @@ static void measure_ends(const ImgstatMeasured *from, const SurveyKind *kind, Su
         ImgstatStats stats;
         const uint16_t c = survey_colour(&kind->kind, i);
         imgstat_record_stats(from->record, c, &stats);
-        if (kind->is_float || !imgstat_record_histogram(from->record, c, &h) || !h.per_value ||
-            stats.count == 0)
+        if (kind->is_float || !imgstat_record_histogram(from->record, c, &h) || !h.per_value)
             return;
+        if (stats.count == 0)
+            continue;
         m[MEASURE_LOW] = fmax(m[MEASURE_LOW], share(stats.low, stats.count));
         m[MEASURE_HIGH] = fmax(m[MEASURE_HIGH], share(stats.high, stats.count));
         if (kind->kind.bits > 8)
