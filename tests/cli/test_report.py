@@ -15,6 +15,8 @@ import re
 import shutil
 import subprocess
 import time
+from fractions import Fraction
+from pathlib import Path
 
 import harness
 from harness import TESTDATA, check, png, run, skip, tiff
@@ -191,6 +193,31 @@ def test_types(program, folder):
     check([line["high_all"] for line in found[8:]] == [0] * 4, "no pixel is clipped in all channels")
 
 
+def test_deviations(program, folder):
+    """Deviations were roots of differences of squares: 0 for 1e9 + noise. Channels without samples do not count."""
+    draw, n, wanted = random.Random(8), 300, {}
+    for name, sample, values in (("noise", "f64", [1e9 + draw.gauss(0, 1) for _ in range(n)]),
+                                 ("large", "f64", [1e300 * draw.random() for _ in range(n)]),
+                                 ("whole", "u64", [10 ** 15 + draw.randrange(7) for _ in range(n)]),
+                                 ("most", "u32", [2 ** 32 - 1 - draw.randrange(3) for _ in range(n)])):
+        (folder / f"{name}.tif").write_bytes(tiff(sample, 30, 10, values))
+        wanted[name] = values
+    colours = [[7] * n, [100 + draw.randrange(3) for _ in range(n)], [200 + draw.randrange(9) for _ in range(n)]]
+    (folder / "rgb.tif").write_bytes(tiff("u8", 30, 10, [colours[c][k] for k in range(n) for c in range(3)], 3))
+    wanted["rgb"] = colours[1] + colours[2]
+    (folder / "deep.tif").write_bytes(tiff("u16", 30, 10, [(7, 0, 65535)[c] for _ in range(n) for c in range(3)], 3))
+    found = {Path(line["file"]).stem: line for line in lines(program, "--nodata", 7, folder)}
+    deep = [found["deep"][key] for key in ("low", "high", "levels", "step")]
+    check(deep == [100, 100, None, None], f"ends beside a channel without samples: {deep}")
+    for name, values in wanted.items():
+        mean = Fraction(sum(map(Fraction, values)), len(values))
+        largest = max(map(abs, values))  # whose square may be beyond a double
+        variance = sum(((value - mean) / Fraction(largest)) ** 2 for value in map(Fraction, values)) / len(values)
+        want = largest * math.sqrt(variance)
+        check(abs(found[name]["stddev"] - want) <= 1e-14 * want, f"{name}: {found[name]['stddev']}, expected {want}")
+    check(found["rgb"]["median"] == (median(colours[1]) + median(colours[2])) / 2, f"rgb: {found['rgb']['median']}")
+
+
 def test_pages(program, folder):
     """The same bytes for any number of threads; no address of anything outside."""
     plant(folder)
@@ -217,6 +244,16 @@ def test_file(program, folder):
     run(program, "report", source, "-o", page, "--force")
     run(program, "report", source, "-o", folder / "no" / "r.html", status=1)
     check([path.name for path in folder.iterdir()] == ["r.html"], "nothing else is left")
+
+
+def test_curves(program, folder):
+    """The curve of black had the colour of that of cyan."""
+    tags = [(256, 4, [2]), (257, 4, [2]), (258, 3, [8] * 4), (259, 3, [1]), (262, 3, [5]), (273, 4, [8]), (277, 3, [4]),
+            (278, 4, [2]), (279, 4, [16])]
+    (folder / "cmyk.tif").write_bytes(harness.tiff_file(bytes(range(16)), tags))
+    run(program, "report", folder / "cmyk.tif", "-o", folder / "cmyk.html")
+    keys = re.findall(r'<span class="key (c\d)">(\w+)<', (folder / "cmyk.html").read_text())
+    check([name for _, name in keys] == ["cyan", "magenta", "yellow", "black"] and len({kind for kind, _ in keys}) == 4, str(keys))
 
 
 def test_fail_on(program, folder):
@@ -420,10 +457,65 @@ def take_screenshots(browser, folder, to):
         browse(browser, folder, [*words, f"--screenshot={to}/{name}.png"], f"file://{folder}/1000.html")
 
 
-def test_browser(program, folder):
+def find_browser():
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not browser:
         skip("chromium is not installed: pages are not opened")
+    return browser
+
+
+def test_printed(program, folder):
+    """Wide tables of a page ended at the edge of the paper: in print nothing is wider than a letter or A4 page in landscape."""
+    browser = find_browser()
+    if not browser:
+        return
+    inputs, out = folder / "in", folder / "out"
+    inputs.mkdir()
+    plant(inputs)
+    shutil.copy(inputs / "clipped-low.png", inputs / ("a_name_that_is_as_long_as_those_of_microscopes_" * 4 + ".png"))
+    for name, sample, values in (("wide", "u32", [1574223872, 4294967295] * 50), ("pair", "u8", range(100))):
+        (inputs / f"{name}.tif").write_bytes(tiff(sample, 10, 10 if name == "wide" else 5, values, 1 if name == "wide" else 2))
+    run(program, "report", inputs, "-o", folder / "set.html")
+    run(program, "normalize", "--report", folder / "pairs.html", inputs, "-o", out)
+    for name in ("set", "pairs"):
+        text = (folder / f"{name}.html").read_text()
+        check("@media print" in text, "no layout of print")
+        (folder / "printed.html").write_text(text.replace("@media print", "@media screen").replace(
+            "</body>", "<script>document.title = 'past ' + [...document.querySelectorAll('.wide, pre')].map((part) => "
+            "part.scrollWidth - part.clientWidth).join()</script></body>"))
+        dom = browse(browser, folder, ["--dump-dom", "--window-size=980,700"], f"file://{folder}/printed.html")
+        past = re.search(r"<title>past ([-0-9,]*)</title>", dom)
+        check(past and len(past.group(1).split(",")) > 4 and set(past.group(1).split(",")) == {"0"}, f"{name}: {past and past.group(1)} pixels")
+
+
+def test_thresholds(program, folder):
+    """The script compared values as floats: 0.3 % was above 0.3 %. The largest u32 was shown as 4294967296."""
+    browser = find_browser()
+    if not browser:
+        return
+    for i in range(300):  # more values than a list of the page holds
+        (folder / f"{i:03}.png").write_bytes(png(100, 100, 8, b"\xff" * i + b"\x64" * (10000 - i), 1))
+    for kind, values in (("u32", [2 ** 32 - 1, 2 ** 24 + 1]), ("f64", [1e300, 1.5])):
+        (folder / f"{kind}.tif").write_bytes(tiff(kind, 2, 1, values))
+    for threshold in ("0.3", "0.7", "1.1"):
+        page = folder / "page.html"
+        counts = run(program, "report", "--force", "--fail-on", f"clipped-high>{threshold}%", folder, "-o", page, status=1).stdout
+        want = 299 - int(float(threshold) * 100 + 0.5)
+        check(f" {want}  clipped-high\n" in counts.decode(), f"{threshold}: {counts}, expected {want}")
+        dom = browse(browser, folder, ["--dump-dom"], page.as_uri())
+        shown = re.search('id="n-clipped-high">([0-9]*)<', dom)
+        check(shown and shown.group(1) == str(want), f"{threshold}: the page has {shown and shown.group(1)}, expected {want}")
+    steps = "<script>document.getElementById('search').value = '.tif'; document.getElementById('search').dispatchEvent(new Event('input'));</script></body>"
+    (folder / "steps.html").write_text(page.read_text().replace("</body>", steps))
+    rows = browse(browser, folder, ["--dump-dom"], f"file://{folder}/steps.html")
+    for name, *cells in (("u32.tif", "16777217", "4294967295"), ("f64.tif", "1.5", "1e+300")):
+        row = re.search(f'<th scope="row">{name}<.*?</tr>', rows)
+        check(row and all(f"<td>{cell}</td>" in row.group() for cell in cells), f"{name}: {row and row.group()}")
+
+
+def test_browser(program, folder):
+    browser = find_browser()
+    if not browser:
         return
     sizes = [(3, 1e6), (1000, 5e6)] + ([(100000, 1e7)] if os.environ.get("IMGSTAT_TEST_LARGE") else [])
     for n, most in sizes:

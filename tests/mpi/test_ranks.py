@@ -209,7 +209,8 @@ def test_refusals(_program, folder):
             (("stats", "--json", "--files0-from", "-"), b"share no standard input"),
             (("stats", "--json", "--shard", "1/3", "in/a"), b"--shard is for one process"),
             (("normalize", "--together", "in/a", "--save-transfer", "t.json", "--state", "s", "--shards", "2"), b"-o names where"),
-            (("normalize", "in/a/001.png", "--save-transfer", "t.json", "-o", "out"), b"a shard has only a part"))):
+            (("normalize", "in/a/001.png", "--save-transfer", "t.json", "-o", "out"), b"a shard has only a part"),
+            (("normalize", "--dry-run", "in/a", "-o", "out"), b"run imgstat normalize --dry-run"))):  # ranks ended by abort
         if not is_run(k, 2):
             continue
         done = ranks(2, *words, cwd=folder, status=2)

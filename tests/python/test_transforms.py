@@ -285,7 +285,7 @@ def test_more_wrong_arguments():
     with pytest.raises(ValueError, match="overlaps"):
         imgstat.normalize(y[:6], out=y[:6, ::-1])
     imgstat.normalize(y[:3], out=y[3:6])
-    for tiles in (0, (1, 2, 3), (-1, 1), (float("nan"), 1)):
+    for tiles in (0, (1, 2, 3), (-1, 1), (float("nan"), 1), (1.5, 2), 2.5):  # 1.5 was taken for 1
         with pytest.raises((TypeError, ValueError), match="tiles"):
             imgstat.clahe(y, tiles=tiles)
     with pytest.raises(ValueError):

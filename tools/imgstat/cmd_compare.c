@@ -124,8 +124,8 @@ static ImgstatResult open_both(Comparison *c, InputList *inputs, ImgstatError *e
             return IMGSTAT_ERR_IO;
         }
     if (inputs->n != 2) {
-        snprintf(err->message, sizeof err->message, "two images are compared; these are %zu",
-                 inputs->n);
+        snprintf(err->message, sizeof err->message, "%s: two images are compared; these are %zu",
+                 o->command, inputs->n);
         return IMGSTAT_ERR_ARG;
     }
     const ImgstatResult result = open_image(c, &inputs->items[0], &c->a, err);

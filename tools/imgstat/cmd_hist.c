@@ -81,12 +81,6 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .hi = o->hi};
 }
 
-/* Whether the plot would take the place of the image that it shows. */
-static bool replaces_input(const Options *o, const InputList *window)
-{
-    return window->n == 1 && input_is_same_file(o->plot, window->items[0].path);
-}
-
 static bool check_plot(const Options *o, InputStream *inputs, const InputList *window)
 {
     Input more;
@@ -100,8 +94,6 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
     else if (o->by != IMGSTAT_BY_FILE && n == 1 && window->items[0].pages != NULL &&
              !input_has_one_page(&window->items[0]))
         fprintf(stderr, "%s: --plot draws one page, not %s\n", o->command, window->items[0].pages);
-    else if (replaces_input(o, window))
-        fprintf(stderr, "%s: --plot names the image itself\n", o->command);
     else
         return true;
     status_raise(STATUS_USAGE);

@@ -109,19 +109,27 @@ void help_program(FILE *out)
           out);
 }
 
-static void put_input(FILE *out, CommandInput input)
+static const char *inputs_of(Command command)
 {
-    if (input == INPUT_NONE)
+    if (command == COMMAND_MERGE)
+        return "A directory means the files in it that end in .rec, sorted. - is standard input.\n";
+    if (command_table[command].input == INPUT_READ)
+        return "A directory means the files in it that end in .png, .tif, .tiff, .gtiff,\n"
+               ".btf or .tf8, sorted. - is standard input. FILE[LIST] names pages of FILE,\n"
+               "such as 0,3-5, counted from 0, or 2.1 in a SubIFD.\n"
+               "FILE.tar means the images in it, FILE.tar/NAME one of them.\n";
+    return "A directory means the files in it that end in .png, .tif, .tiff, .gtiff,\n"
+           ".btf or .tf8, sorted; OUT is then a folder that mirrors it. - is standard input,\n"
+           "and as OUT standard output. FILE[LIST] names pages of FILE, such as 0,3-5,\n"
+           "counted from 0, or 2.1 in a SubIFD.\n"
+           "FILE.tar means the images in it, FILE.tar/NAME one of them.\n";
+}
+
+static void put_input(FILE *out, Command command)
+{
+    if (command_table[command].input == INPUT_NONE)
         return;
-    fputs("A directory means the files in it that end in .png, .tif, .tiff, .gtiff,\n", out);
-    fputs(input == INPUT_READ ? ".btf or .tf8, sorted. - is standard input. FILE[LIST] names pages "
-                                "of FILE,\nsuch as 0,3-5, counted from 0, or 2.1 in a SubIFD.\n"
-                              : ".btf or .tf8, sorted; OUT is then a folder that mirrors it. - is "
-                                "standard input,\nand as OUT standard output. FILE[LIST] names "
-                                "pages of FILE, such as 0,3-5,\ncounted from 0, or 2.1 in a "
-                                "SubIFD.\n",
-          out);
-    fputs("FILE.tar means the images in it, FILE.tar/NAME one of them.\n", out);
+    fputs(inputs_of(command), out);
     fputs("Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
           "130 interrupted.\n\n",
           out);
@@ -136,7 +144,7 @@ void help_command(FILE *out, Command command, bool all)
     for (int group = 0; group < N_GROUPS; group++)
         if (put_group(out, command, (OptionGroup)group, all))
             fputc('\n', out);
-    put_input(out, info->input);
+    put_input(out, command);
     put_heading(out, "Examples");
     for (size_t i = 0; i < sizeof info->examples / sizeof info->examples[0]; i++)
         fprintf(out, "  %s\n", info->examples[i]);

@@ -24,7 +24,24 @@ static bool is_file_of(const char *input, const char *output)
     return same;
 }
 
-/* Checks that no result takes the place of a file that is named as an input. */
+/* Checks that no result takes the place of a file of a directory or of a list. */
+static bool check_members(const char *name, const Options *o, const char *output)
+{
+    bool is_kept = true;
+    Input input;
+    if (o->records || (imgstat_format_of_name(output) == NULL && o->include.n + o->n_list == 0))
+        return true; /* directories have no such inputs, and may be large */
+    InputStream *const stream = inputs_open(o, (InputPart){0}, false);
+    while (is_kept && inputs_next_one(stream, &input)) {
+        is_kept = input.problem != NULL || !input_is_same_file(input.path, output) ||
+                  usage_error(name, "%s would replace %s, which is an input", output, input.path);
+        input_release(&input);
+    }
+    inputs_close(stream);
+    return is_kept;
+}
+
+/* Checks that no result takes the place of an input. */
 static bool check_kept(const char *name, const Options *o, const char *output)
 {
     if (output == NULL || !input_is_file(output))
@@ -32,8 +49,11 @@ static bool check_kept(const char *name, const Options *o, const char *output)
     for (size_t i = 0; i < o->n_names; i++)
         if (is_file_of(o->names[i], output))
             return usage_error(name, "%s would replace %s, which is an input", output, o->names[i]);
-    return o->mask == NULL || !is_file_of(o->mask, output) ||
-           usage_error(name, "%s would replace the mask", output);
+    if (o->mask != NULL && is_file_of(o->mask, output))
+        return usage_error(name, "%s would replace the mask", output);
+    if (o->files0_from != NULL && input_is_same_file(o->files0_from, output))
+        return usage_error(name, "%s would replace the list of --files0-from", output);
+    return check_members(name, o, output);
 }
 
 /* Checks the options of report. */
@@ -101,7 +121,8 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
-    return check_plot_name(name, o) && (o->records || check_kept(name, o, o->save_record));
+    return check_plot_name(name, o) && check_kept(name, o, o->plot) &&
+           (o->records || check_kept(name, o, o->save_record));
 }
 
 static bool has_ending(const char *name, const char *ending)

@@ -349,6 +349,8 @@ static bool check_shards(const char *name, Command command, Options *o)
     if (shard_team != NULL && command == COMMAND_REPORT)
         return usage_error(name, "one process makes a report: measure by 'stats --by all "
                                  "--save-record a.rec', then report a.rec");
+    if (shard_team != NULL && t->dry_run)
+        return usage_error(name, "one process lists what would be written: run %s --dry-run", name);
     if (shard_team != NULL && o->shard > 0)
         return usage_error(name, "the members of a job do all shards: --shard is for one process");
     if (shard_team == NULL && o->shards > 0 && o->shard == 0 && o->state == NULL)

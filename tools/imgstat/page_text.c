@@ -30,7 +30,7 @@ void page_put_string(FILE *out, const char *bytes)
 void page_put_number(FILE *out, double value)
 {
     if (isfinite(value))
-        fprintf(out, fabs(value) >= 1e4 ? "%.0f" : "%.4g", value);
+        fprintf(out, fabs(value) >= 1e4 && fabs(value) < 1e21 ? "%.0f" : "%.4g", value);
 }
 
 void page_put_real(FILE *out, double value)

@@ -81,7 +81,7 @@ typedef struct SurveyImage {
     uint32_t flags;                   /* bits, 1 << place in flag_table */
     size_t job;                       /* job of the image; not for images from records */
     const struct SurveyImage *before; /* NULL, or the input that it was made from */
-    float black, white;               /* gray levels of this preview alone */
+    double black, white;              /* gray levels of this preview alone */
     uint16_t preview_width, preview_height;
     uint32_t preview_bytes; /* 0: there is none */
     long preview_at;        /* offset in Survey.previews */

@@ -6,73 +6,97 @@
 #include "survey_page.h"
 #include "text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LIST_MOST = 256 }; /* values that a byte can name */
 
-static int compare_floats(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
+    const double x = *(const double *)a, y = *(const double *)b;
     if (isnan(x) || isnan(y))
         return isnan(x) - isnan(y);
     return (x > y) - (x < y);
 }
 
-static bool is_same(float a, float b)
+static bool is_same(double a, double b)
 {
-    return compare_floats(&a, &b) == 0;
+    return compare_doubles(&a, &b) == 0;
+}
+
+/* A float has the digits that the table shows, and is 0 or infinite only where the value is. */
+static bool is_float_enough(double value)
+{
+    const double size = fabs(value);
+    return isnan(value) || value == 0 || (size >= (double)FLT_MIN && size < 0x1p24);
 }
 
 /* Sorts the different values to the front; returns their number. */
-static size_t different(float *values, size_t n)
+static size_t different(double *values, size_t n)
 {
     size_t kept = 0;
-    qsort(values, n, sizeof *values, compare_floats);
+    qsort(values, n, sizeof *values, compare_doubles);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || !is_same(values[i], values[kept - 1]))
             values[kept++] = values[i];
     return kept;
 }
 
-static void put_column(FILE *out, const float *values, size_t n)
+/* In floats if that is enough for each value, else in doubles; little-endian as browsers are. */
+static void put_reals(FILE *out, const double *values, size_t n)
 {
-    float *const list = text_alloc((n + 1) * sizeof *list);
+    float *const floats = text_alloc((n + 1) * sizeof *floats);
+    bool enough = true;
+    for (size_t i = 0; i < n; i++) {
+        floats[i] = (float)values[i];
+        enough = enough && is_float_enough(values[i]);
+    }
+    fputs(enough ? "{\"floats\":\"" : "{\"doubles\":\"", out);
+    if (enough)
+        page_put_base64(out, floats, n * sizeof *floats);
+    else
+        page_put_base64(out, values, n * sizeof *values);
+    fputs("\"}", out);
+    free(floats);
+}
+
+static void put_column(FILE *out, const double *values, size_t n)
+{
+    double *const list = text_alloc((n + 1) * sizeof *list);
     memcpy(list, values, n * sizeof *list);
     const size_t count = different(list, n);
     if (count <= 1) {
         fputs("{\"all\":", out);
-        page_put_real(out, count > 0 ? (double)list[0] : (double)NAN);
+        page_put_real(out, count > 0 ? list[0] : (double)NAN);
+        fputc('}', out);
     } else if (count <= LIST_MOST) {
         uint8_t *const places = text_alloc(n);
         for (size_t i = 0; i < n; i++)
-            places[i] = (uint8_t)((const float *)bsearch(&values[i], list, count, sizeof *list,
-                                                         compare_floats) -
+            places[i] = (uint8_t)((const double *)bsearch(&values[i], list, count, sizeof *list,
+                                                          compare_doubles) -
                                   list);
         fputs("{\"list\":[", out);
         for (size_t i = 0; i < count; i++) {
             fputs(i > 0 ? "," : "", out);
-            page_put_real(out, (double)list[i]);
+            page_put_real(out, list[i]);
         }
         fputs("],\"places\":\"", out);
         page_put_base64(out, places, n);
-        fputc('"', out);
+        fputs("\"}", out);
         free(places);
     } else {
-        fputs("{\"floats\":\"", out);
-        page_put_base64(out, values, n * sizeof *values); /* little-endian as browsers are */
-        fputc('"', out);
+        put_reals(out, values, n);
     }
-    fputc('}', out);
     free(list);
 }
 
-static void put_values(const Survey *survey, const ShownMeasure *of, bool first, float *values,
+static void put_values(const Survey *survey, const ShownMeasure *of, bool first, double *values,
                        FILE *out)
 {
     for (size_t i = 0; i < survey->n; i++)
-        values[i] = (float)survey_value(&survey->images[i], of);
+        values[i] = survey_value(&survey->images[i], of);
     fprintf(out, "%s\n\"%s\":", first ? "" : ",", of->name);
     put_column(out, values, survey->n);
 }
@@ -80,7 +104,7 @@ static void put_values(const Survey *survey, const ShownMeasure *of, bool first,
 /* The columns of the table, and the measures of flags that it does not show. */
 static void put_columns(const Survey *survey, FILE *out)
 {
-    float *const values = text_alloc((survey->n + 1) * sizeof *values);
+    double *const values = text_alloc((survey->n + 1) * sizeof *values);
     bool done[N_MEASURES] = {false}, first = true;
     fputs("\"columns\":{", out);
     for (size_t i = 0; i < survey_shown_n; i++) {

@@ -170,7 +170,7 @@ static void put_curves(const SurveyKind *kind, bool logarithms, FILE *out)
         if (!imgstat_record_histogram(kind->record, survey_colour(&kind->kind, i), &h))
             continue;
         fprintf(out, "<polyline class=\"%s%u\" points=\"", n == 1 ? "only c" : "c",
-                n == 1 ? 9u : i % 3u);
+                n == 1 ? 9u : i % 4u);
         const bool steps = h.bins <= STEPS_MOST;
         for (uint32_t k = 0; k < h.bins; k++) {
             const double y = PLOT_H * (1 - fmin(height_of(h.counts[k], logarithms) / most, 1));
@@ -210,7 +210,7 @@ static void put_plot(const SurveyKind *kind, FILE *out)
     page_put_number(out, h.hi);
     fputs("</text></svg><figcaption>", out);
     for (uint16_t i = 0; n > 1 && i < n; i++) {
-        fprintf(out, "<span class=\"key c%u\">", i % 3u);
+        fprintf(out, "<span class=\"key c%u\">", i % 4u);
         page_put_text(out, kind->kind.names[survey_colour(&kind->kind, i)]);
         fputs("</span> ", out);
     }

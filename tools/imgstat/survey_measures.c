@@ -64,9 +64,10 @@ static void measure_ends(const ImgstatMeasured *from, const SurveyKind *kind, Su
         ImgstatStats stats;
         const uint16_t c = survey_colour(&kind->kind, i);
         imgstat_record_stats(from->record, c, &stats);
-        if (kind->is_float || !imgstat_record_histogram(from->record, c, &h) || !h.per_value ||
-            stats.count == 0)
+        if (kind->is_float || !imgstat_record_histogram(from->record, c, &h) || !h.per_value)
             return;
+        if (stats.count == 0)
+            continue;
         m[MEASURE_LOW] = fmax(m[MEASURE_LOW], share(stats.low, stats.count));
         m[MEASURE_HIGH] = fmax(m[MEASURE_HIGH], share(stats.high, stats.count));
         if (kind->kind.bits > 8)
@@ -87,11 +88,30 @@ static void measure_ends(const ImgstatMeasured *from, const SurveyKind *kind, Su
 /* ---- All types ---------------------------------------------------------------------------------
  */
 
+/* The samples of some channels together. */
+typedef struct Pooled {
+    double count, mean, stddev;
+    unsigned channels; /* those that have samples */
+} Pooled;
+
+/* From the differences of means: those of squares would lose the digits of a small deviation. */
+static void pool(Pooled *all, const ImgstatStats *s)
+{
+    const double n = all->count, k = (double)s->count, total = n + k;
+    const double apart = s->mean - all->mean;
+    const double within = hypot(all->stddev * sqrt(n / total), s->stddev * sqrt(k / total));
+    all->stddev = n > 0 ? hypot(within, apart * (sqrt(n) * sqrt(k) / total)) : s->stddev;
+    all->mean += apart * (k / total);
+    all->count = total;
+    all->channels++;
+}
+
 static void measure_channels(const ImgstatMeasured *from, const SurveyKind *kind, SurveyImage *out)
 {
     double *const m = out->measure;
     const uint16_t n = survey_colours(&kind->kind);
-    double count = 0, sum = 0, medians = 0, squares = 0;
+    double sum = 0, medians = 0;
+    Pooled colours = {.count = 0};
     out->quantile = text_alloc((size_t)(n + 1) * SURVEY_QUANTILES * sizeof *out->quantile);
     for (uint16_t i = 0; i < n; i++) {
         ImgstatStats s;
@@ -107,24 +127,21 @@ static void measure_channels(const ImgstatMeasured *from, const SurveyKind *kind
         const double min = imgstat_value_double(s.min), max = imgstat_value_double(s.max);
         const double contrast = imgstat_record_percentile(from->record, c, PLACE_99) -
                                 imgstat_record_percentile(from->record, c, PLACE_1);
-        count += (double)s.count;
+        pool(&colours, &s);
         sum += s.sum;
-        squares += (double)s.count * (s.stddev * s.stddev + s.mean * s.mean);
         medians += s.median;
         m[MEASURE_MIN] = fmin(m[MEASURE_MIN], min);
         m[MEASURE_MAX] = fmax(m[MEASURE_MAX], max);
         m[MEASURE_RANGE] = fmax(m[MEASURE_RANGE], max - min);
         m[MEASURE_CONTRAST] = fmax(m[MEASURE_CONTRAST], contrast);
-        out->black =
-            fminf(out->black, (float)imgstat_record_percentile(from->record, c, PLACE_BLACK));
-        out->white =
-            fmaxf(out->white, (float)imgstat_record_percentile(from->record, c, PLACE_WHITE));
+        out->black = fmin(out->black, imgstat_record_percentile(from->record, c, PLACE_BLACK));
+        out->white = fmax(out->white, imgstat_record_percentile(from->record, c, PLACE_WHITE));
     }
-    if (count == 0)
+    if (colours.channels == 0)
         return;
-    m[MEASURE_MEAN] = sum / count;
-    m[MEASURE_STDDEV] = sqrt(fmax(squares / count - m[MEASURE_MEAN] * m[MEASURE_MEAN], 0));
-    m[MEASURE_MEDIAN] = medians / n;
+    m[MEASURE_MEAN] = sum / colours.count;
+    m[MEASURE_STDDEV] = colours.stddev;
+    m[MEASURE_MEDIAN] = medians / colours.channels;
 }
 
 /* ---- Kinds -------------------------------------------------------------------------------------
@@ -222,8 +239,8 @@ void survey_take(Survey *survey, const ImgstatMeasured *from, const char *path, 
                          .format = from->page->format,
                          .width = from->page->width,
                          .height = from->page->height,
-                         .black = (float)NAN,
-                         .white = (float)NAN};
+                         .black = (double)NAN,
+                         .white = (double)NAN};
     for (size_t i = 0; i < N_MEASURES; i++)
         out->measure[i] = (double)NAN; /* which fmin and fmax ignore */
     out->measure[MEASURE_LOST] = (double)imgstat_file_lost_rows(from->file);

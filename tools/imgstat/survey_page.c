@@ -100,8 +100,9 @@ static Chosen choose(const Survey *survey)
 static void put_filter(const SurveyImage *image, FILE *out)
 {
     const double range = image->kind->white - image->kind->black;
-    const double slope = range > 0 ? ((double)image->white - (double)image->black) / range : 1;
-    const double offset = range > 0 ? ((double)image->black - image->kind->black) / range : 0;
+    const bool one = range > 0 && isfinite(range);
+    const double slope = one ? (image->white - image->black) / range : 1;
+    const double offset = one ? (image->black - image->kind->black) / range : 0;
     if (offset <= 0)
         fprintf(out, "brightness(%.4g) contrast(%.4g)", slope / (1 - 2 * offset), 1 - 2 * offset);
     else

@@ -2,6 +2,7 @@
 /* method.c: keyword arguments that say how images are transformed. */
 #include "method.h"
 
+#include <math.h>
 #include <string.h>
 
 const Keyword method_keywords[] = {
@@ -182,8 +183,9 @@ static int read_tiles(PyObject *tiles, ImgstatMethod *out)
     } else if (read_pair(tiles, "tiles", &across, &down, NULL, NULL) < 0) {
         return -1;
     }
-    if (!(across >= 1 && down >= 1 && across <= INT32_MAX && down <= INT32_MAX)) {
-        PyErr_Format(PyExc_ValueError, "tiles=%R should be one or two numbers from 1", tiles);
+    if (!(across >= 1 && down >= 1 && across <= INT32_MAX && down <= INT32_MAX &&
+          across == floor(across) && down == floor(down))) {
+        PyErr_Format(PyExc_ValueError, "tiles=%R should be one or two whole numbers from 1", tiles);
         return -1;
     }
     out->tiles_x = (uint32_t)across;

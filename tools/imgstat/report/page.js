@@ -10,7 +10,7 @@
     return bytes;
   };
 
-  // A column is one value, places in a list of values, or a float for each image.
+  // A column is one value, places in a list of values, or a float or double for each image.
   const columnOf = (packed) => {
     if ("all" in packed) return new Float64Array(data.n).fill(packed.all ?? NaN);
     if ("list" in packed) {
@@ -18,7 +18,7 @@
       bytesOf(packed.places).forEach((place, i) => { values[i] = list[place]; });
       return values;
     }
-    return new Float32Array(bytesOf(packed.floats).buffer);
+    return "floats" in packed ? new Float32Array(bytesOf(packed.floats).buffer) : new Float64Array(bytesOf(packed.doubles).buffer);
   };
   const columns = {};
   for (const [name, packed] of Object.entries(data.columns)) columns[name] = columnOf(packed);
@@ -43,9 +43,10 @@
     for (const i in data.messages) flags[i] = 1; // damaged: the first flag
     data.flags.forEach((flag, k) => {
       const values = columns[flag.measure], isFlagged = passes[flag.way];
+      const threshold = values instanceof Float32Array ? Math.fround(flag.threshold) : flag.threshold; // 0.3 is not above 0.3
       let n = k === 0 ? Object.keys(data.messages).length : 0;
       for (let i = 0; i < data.n; i++) {
-        if (!isFlagged(values[i], flag.threshold)) continue; // nor are the NaN of damaged ones
+        if (!isFlagged(values[i], threshold)) continue; // nor are the NaN of damaged ones
         flags[i] |= 1 << k;
         n++;
       }
@@ -73,7 +74,7 @@
     return n;
   };
 
-  const number = (value) => (isNaN(value) ? "" : Math.abs(value) >= 1e4 ? value.toFixed(0) : String(+value.toPrecision(4)));
+  const number = (value) => (isNaN(value) ? "" : Math.abs(value) >= 1e4 && Math.abs(value) < 1e21 ? value.toFixed(0) : String(+value.toPrecision(4)));
   const cell = (row, kind, text, name) => {
     const made = row.appendChild(document.createElement(kind));
     made.textContent = text;

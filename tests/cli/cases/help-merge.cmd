@@ -1,0 +1,1 @@
+imgstat merge --help
