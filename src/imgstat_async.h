@@ -206,20 +206,18 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_async(ImgstatEncode 
                                                                   void *stream, ImgstatError *err);
 
 /* Waits for the stream, copies the files to pinned memory, and compresses on the processor the
- * pieces that a search for matches makes smaller and the images that the device does not encode: in
- * PNG, samples with other significant bits than 8 or 16. files: n of them, each the bytes that
- * imgstat_image_save writes, valid until the next imgstat_encode_async. results: n of them;
- * results[i].code becomes IMGSTAT_OK if file i is complete. Else results[i] says why not
- * (IMGSTAT_ERR_LIMIT: it does not fit into the rest of file_bytes), and the file has no bytes.
- * Fails if the device fails. */
+ * images that the device does not encode: in PNG, samples with other significant bits than 8 or 16.
+ * files: n of them, each the bytes that imgstat_image_save writes, valid until the next
+ * imgstat_encode_async. results: n of them; results[i].code becomes IMGSTAT_OK if file i is
+ * complete. Else results[i] says why not (IMGSTAT_ERR_LIMIT: it does not fit into the rest of
+ * file_bytes), and the file has no bytes. Fails if the device fails. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_encode_finish(ImgstatEncode *encode,
                                                                    void *stream,
                                                                    ImgstatEncoded *files,
                                                                    ImgstatError *results,
                                                                    ImgstatError *err);
 
-/* Whether the device filters and compresses image i of the last call. The processor still
- * compresses pieces that matches make smaller: half a megabyte of a PNG, a strip of a TIFF. */
+/* Whether the device filters and compresses image i of the last call. */
 IMGSTAT_API bool imgstat_encode_on_device(const ImgstatEncode *encode, size_t i);
 
 #ifdef __cplusplus

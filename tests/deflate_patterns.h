@@ -17,6 +17,7 @@ typedef enum Pattern {
     DENSE,       /* codes of 7 to 9 bits */
     SPARSE,      /* most have a code of one bit; runs and random bytes between them */
     REPEATS,     /* what was there 300 bytes before, changed here and there */
+    FAR_REPEATS, /* of all lengths and distances, up to those that deflate has */
     PATTERNS
 } Pattern;
 
@@ -30,6 +31,7 @@ static inline uint32_t next_random(uint32_t *state)
 static inline void fill_pattern(Pattern pattern, uint32_t state, uint8_t *to, size_t n)
 {
     const uint32_t constant = 3 + state % 16;
+    size_t left = 0, distance = 0;
     for (size_t i = 0, run = 0, length = 1; i < n; i++) {
         const uint32_t r = next_random(&state);
         switch (pattern) {
@@ -69,6 +71,16 @@ static inline void fill_pattern(Pattern pattern, uint32_t state, uint8_t *to, si
             break;
         case REPEATS:
             to[i] = i < 300 || r % constant == 0 ? (uint8_t)(r >> 5) : to[i - 300];
+            break;
+        case FAR_REPEATS:
+            if (left-- == 0) {
+                const unsigned digits = r % 17;
+                left = r % constant == 0 ? 700 : r / 32 % 40;
+                distance = r % 3 == 0
+                               ? 0
+                               : (size_t)1 << digits | (next_random(&state) & ((1u << digits) - 1));
+            }
+            to[i] = distance == 0 || distance > i ? (uint8_t)(r >> 5) : to[i - distance];
             break;
         default: /* mostly repeats */
             to[i] = (uint8_t)(r % 12 == 0 || i == 0 ? r >> 5 : to[i - 1]);

@@ -15,6 +15,7 @@
 #include "codec/decode_work.h"
 #include "device/module.h"
 
+#include "helper_plain_device.h"
 #include "rows_in_c.h"
 #include "tiles_in_c.h"
 
@@ -348,7 +349,7 @@ static ImgstatResult encode_async(Device *device, void *stream, const struct Dev
                                   ImgstatError *err)
 {
     IMGSTAT_TRY(step(device, err));
-    return cpu_device_ops.encode_async(device, stream, call, err);
+    return plain_encode(device, stream, call, err);
 }
 
 static ImgstatResult copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,

@@ -25,16 +25,18 @@ enum {
     SYMBOLS = 286,
     SHORTEST_MATCH = 3,
     LONGEST_MATCH = 258,
-    DISTANCE_CODES = 2,
+    DISTANCES = 30,
+    FEWEST_DISTANCES = 2,
+    HEAD_SYMBOLS = 320, /* lengths of codes in a head, at most; a multiple of 32 */
     LONGEST_CODE = 12,
     LENGTH_CODES = 19,
     LENGTH_CODE_LIMIT = 7,
     HEAD_BITS = 17,   /* before the code of lengths */
-    HEAD_WORDS = 132, /* the most that a head can have, and one */
+    HEAD_WORDS = 144, /* the most that a head can have, and one */
     NOTHING = 0xFFFF  /* no item of the head */
 };
 static_assert(CHUNKS % THREADS == 0 && CHUNKS <= SAMPLE_CHUNKS * THREADS, "one step samples");
-static_assert(HEAD_BITS + 3 * LENGTH_CODES + 14 * CODE_SYMBOLS < 32 * (HEAD_WORDS - 1), "a head");
+static_assert(HEAD_BITS + 3 * LENGTH_CODES + 14 * HEAD_SYMBOLS < 32 * (HEAD_WORDS - 1), "a head");
 
 /* Words of the output that a step makes: its symbols, the head, the end of the block. */
 enum { STEP_WORDS = THREADS * CHUNK * LONGEST_CODE / 32 + HEAD_WORDS + 4 };
@@ -49,28 +51,28 @@ struct Block {
 /* A block's shared memory. Bit i % 64 of word i / 64 of `covered` tells whether a match stands for
  * byte i, of `stop` whether a match or a literal begins there. */
 struct Coder {
-    union {
-        uint64_t equal[CHUNKS + 1]; /* the same of bytes equal to the one before */
-        uint32_t table[BINS * COLUMNS];
-        CodeRoom room;
-        uint32_t out[STEP_WORDS];
-    };
     uint64_t covered[CHUNKS + 1], stop[CHUNKS + 1]; /* no byte behind the last is covered */
     uint32_t open[CHUNKS / 32 + 1]; /* a bit for each word of `equal` that has a 0 */
     uint32_t counts[CODE_SYMBOLS];
-    uint32_t lengths[CODE_SYMBOLS / 4]; /* of codes, a byte each */
+    uint32_t lengths[HEAD_SYMBOLS / 4]; /* of codes, a byte each */
     uint32_t codes[CODE_SYMBOLS];
-    uint16_t items[CODE_SYMBOLS]; /* of the head: symbol, extra bits from bit 8 on */
-    uint32_t groups[CODE_SYMBOLS / 32 + 1];
+    uint16_t items[HEAD_SYMBOLS]; /* of the head: symbol, extra bits from bit 8 on */
+    uint32_t groups[HEAD_SYMBOLS / 32 + 1];
     uint32_t head_counts[LENGTH_CODES];
     uint32_t head_lengths[(LENGTH_CODES + 3) / 4];
     uint32_t head_codes[LENGTH_CODES];
     uint32_t head[HEAD_WORDS];
-    unsigned n_symbols, head_bits;
+    unsigned n_symbols, n_distances, head_bits;
     uint32_t of_warp[STEPS + 1][THREADS / 32];
     uint64_t first_bit, last_bit; /* of the block in its stream */
     unsigned piece, number;       /* of the block in its launch */
     bool stored;
+    union alignas(16) {
+        uint64_t equal[CHUNKS + 1]; /* as `covered`: bytes equal to the one before */
+        uint32_t table[BINS * COLUMNS];
+        CodeRoom room;
+        uint32_t out[STEP_WORDS];
+    };
 };
 
 static_assert(sizeof(CodeRoom) <= sizeof(uint32_t) * BINS * COLUMNS, "the table is the largest");
@@ -298,15 +300,21 @@ DEVICE unsigned match_length(const Coder *coder, unsigned i)
     return next_bit(coder->stop, i + 1) - i;
 }
 
-/* Code and extra bits of the match at byte i, and its distance, whose code is a 0. */
-DEVICE uint32_t match_code(const Coder *coder, unsigned i)
+/* Code and extra bits of the length of the match at byte i. */
+DEVICE uint32_t length_code(const Coder *coder, unsigned i)
 {
     unsigned extra_bits;
     const unsigned n = match_length(coder, i), index = length_index(n, &extra_bits);
     const uint32_t code = coder->codes[FIRST_LENGTH + index];
     const unsigned length = code % (1u << CODE_SHIFT);
     const uint32_t extra = (n - SHORTEST_MATCH) & ((1u << extra_bits) - 1);
-    return (code >> CODE_SHIFT | extra << length) << CODE_SHIFT | (length + extra_bits + 1);
+    return (code >> CODE_SHIFT | extra << length) << CODE_SHIFT | (length + extra_bits);
+}
+
+/* The same with distance 1, whose code is a 0. */
+DEVICE uint32_t match_code(const Coder *coder, unsigned i)
+{
+    return length_code(coder, i) + 1;
 }
 
 #endif

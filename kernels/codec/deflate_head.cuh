@@ -104,22 +104,29 @@ DEVICE uint32_t item_code(const Coder *coder, unsigned item)
            (length + extra_bits_of(item));
 }
 
-/* Finds the groups of equal lengths, and what stands for them. */
-DEVICE void find_items(Coder *coder)
+/* Finds the groups of equal lengths, and what stands for them. distances: the lengths of their
+ * codes; NULL: two of one bit. */
+DEVICE void find_items(Coder *coder, const uint8_t *distances)
 {
     uint8_t *const lengths = (uint8_t *)coder->lengths;
     unsigned *const n_symbols = &coder->n_symbols;
     for (unsigned i = threadIdx.x; i < SYMBOLS; i += THREADS)
         if (lengths[i] > 0)
             atomicMax(n_symbols, i + 1);
-    __syncthreads(); /* the number of symbols is known */
-    const unsigned n = *n_symbols + DISTANCE_CODES;
-    if (threadIdx.x < DISTANCE_CODES)
-        lengths[*n_symbols + threadIdx.x] = 1;
+    const unsigned distance = distances && threadIdx.x < DISTANCES ? distances[threadIdx.x]
+                                                                   : threadIdx.x < FEWEST_DISTANCES;
+    if (threadIdx.x < 32) {
+        const unsigned used = __ballot_sync(ALL_LANES, distance > 0);
+        coder->n_distances = last_bit_of(used) + 1;
+    }
+    __syncthreads(); /* the numbers of symbols are known */
+    const unsigned n = *n_symbols + coder->n_distances;
+    if (threadIdx.x < coder->n_distances)
+        lengths[*n_symbols + threadIdx.x] = (uint8_t)distance;
     __syncthreads(); /* the distances follow */
-    for (unsigned first = 0; first < CODE_SYMBOLS; first += THREADS) {
+    for (unsigned first = 0; first < HEAD_SYMBOLS; first += THREADS) {
         const unsigned i = first + threadIdx.x;
-        if (i / 32 * 32 < CODE_SYMBOLS) { /* whole warps */
+        if (i / 32 * 32 < HEAD_SYMBOLS) { /* whole warps */
             const bool begins = i < n && (i == 0 || lengths[i] != lengths[i - 1]);
             const unsigned group = __ballot_sync(ALL_LANES, begins || i == n);
             if (threadIdx.x % 32 == 0)
@@ -127,9 +134,9 @@ DEVICE void find_items(Coder *coder)
         }
     }
     if (threadIdx.x == 0)
-        coder->groups[CODE_SYMBOLS / 32] = ~0u;
+        coder->groups[HEAD_SYMBOLS / 32] = ~0u;
     __syncthreads(); /* the groups are known */
-    for (unsigned i = threadIdx.x; i < CODE_SYMBOLS; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < HEAD_SYMBOLS; i += THREADS) {
         unsigned item = NOTHING;
         if (i < n) {
             const unsigned begin = previous_bit(coder->groups, i + 1);
@@ -157,11 +164,11 @@ DEVICE void write_head(Coder *coder, bool final)
         or_bits(coder->head, HEAD_BITS + 3 * threadIdx.x, length, 3);
     if (threadIdx.x == 0)
         or_bits(coder->head, 0,
-                final | 2u << 1 | (coder->n_symbols - 257) << 3 | (DISTANCE_CODES - 1) << 8 |
+                final | 2u << 1 | (coder->n_symbols - 257) << 3 | (coder->n_distances - 1) << 8 |
                     (n_lengths - 4) << 13,
                 HEAD_BITS);
     const unsigned pair = 2 * threadIdx.x;
-    const bool inside = pair < CODE_SYMBOLS;
+    const bool inside = pair < HEAD_SYMBOLS;
     const uint32_t first = inside ? item_code(coder, coder->items[pair]) : 0;
     const uint32_t second = inside ? item_code(coder, coder->items[pair + 1]) : 0;
     const unsigned n_first = first % (1u << CODE_SHIFT), n_second = second % (1u << CODE_SHIFT);
@@ -182,7 +189,7 @@ DEVICE void make_symbol_codes(Coder *coder)
 }
 
 /* Makes the head that lists these codes. All threads; they meet before and after. */
-DEVICE void make_head(Coder *coder, bool final)
+DEVICE void make_head(Coder *coder, const uint8_t *distances, bool final)
 {
     uint8_t *const lengths = (uint8_t *)coder->head_lengths;
     for (unsigned i = threadIdx.x; i < HEAD_WORDS; i += THREADS)
@@ -192,7 +199,7 @@ DEVICE void make_head(Coder *coder, bool final)
     if (threadIdx.x == 0)
         coder->n_symbols = 0;
     __syncthreads(); /* everything is empty */
-    find_items(coder);
+    find_items(coder, distances);
     code_lengths<THREADS>(&coder->room, coder->head_counts, LENGTH_CODES, LENGTH_CODE_LIMIT,
                           lengths);
     canonical_codes<THREADS>(&coder->room, lengths, LENGTH_CODES, coder->head_codes);

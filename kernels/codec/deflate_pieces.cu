@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* codec/deflate_pieces.cu: compresses pieces to deflate streams, as src/codec/deflate_coder.c does:
  * runs and Huffman codes in blocks. docs/deflate-coder.md defines every bit. */
-#include "codec/deflate_head.cuh"
 #include "codec/load_kernel.cuh"
+#include "codec/match_search.cuh"
 
 enum {
     STORED_MOST = DEFLATE_STORED_MOST,
     STORED_HEAD = 32, /* bits behind the three of a block's head and what fills their byte */
-    MODULUS = 65521   /* of Adler-32 */
+    MODULUS = 65521,  /* of Adler-32 */
+    SEARCH_BLOCKS = 2 /* a multiprocessor, where it has the shared memory */
 };
 
 /* What a launch works on. */
@@ -16,7 +17,9 @@ struct Call {
     DeflatedPiece *results;
     unsigned long long *sums; /* two a piece */
     unsigned long long *ends; /* of each block: 1 + its last bit, or 0 as long as that is unknown */
-    unsigned *next;           /* block */
+    unsigned *next;           /* block; behind it, of those that are searched */
+    const uint8_t *pays;      /* 1: the piece is searched for matches; NULL: none is */
+    uint16_t *distances; /* of the blocks that are searched at a time: how far back keys were */
     unsigned n;
     DeflateCoding coding;
     unsigned block_bytes;
@@ -125,8 +128,9 @@ DEVICE uint32_t byte_of(const uint4 &v, int b)
     return word_of(v, b / 4) >> 8 * (b % 4) & 0xFF;
 }
 
-/* Bits that a chunk takes. */
-DEVICE unsigned chunk_bits(const Coder *coder, const Block &block, unsigned chunk)
+/* Bits that a chunk takes. search: NULL where all distances are 1. */
+DEVICE unsigned chunk_bits(const Coder *coder, const Search *search, const Block &block,
+                           unsigned chunk)
 {
     const uint64_t valid = valid_bits(block, chunk), covered = coder->covered[chunk];
     const uint64_t literal = ~covered & valid;
@@ -143,8 +147,13 @@ DEVICE unsigned chunk_bits(const Coder *coder, const Block &block, unsigned chun
             if (counted >> b & 1)
                 n += lengths[byte_of(vector, b)];
     }
-    for (uint64_t left = covered & coder->stop[chunk]; left != 0; left &= left - 1)
-        n += match_code(coder, chunk * CHUNK + first_bit_of(left)) % (1u << CODE_SHIFT);
+    for (uint64_t left = covered & coder->stop[chunk]; left != 0; left &= left - 1) {
+        const unsigned i = chunk * CHUNK + first_bit_of(left);
+        uint32_t code = 1, extra = 0; /* of distance 1 */
+        if (search)
+            code = distance_code(search, i, &extra);
+        n += (length_code(coder, i) + code + extra) % (1u << CODE_SHIFT);
+    }
     return n;
 }
 
@@ -200,6 +209,31 @@ DEVICE void write_chunk(Coder *coder, const Block &block, unsigned chunk, unsign
         atomicOr(to.word, to.held);
 }
 
+/* The same with matches at any distance. */
+DEVICE void write_matched_chunk(Coder *coder, const Search *search, const Block &block,
+                                unsigned chunk, unsigned at)
+{
+    const uint64_t covered = coder->covered[chunk];
+    uint32_t *const begin = coder->out + at / 32;
+    Bits to = {begin, begin, 0, 0, at % 32};
+    for (uint64_t left = coder->stop[chunk] & valid_bits(block, chunk); left != 0;
+         left &= left - 1) {
+        const unsigned b = first_bit_of(left), i = chunk * CHUNK + b;
+        if (covered >> b & 1) {
+            uint32_t extra;
+            const uint32_t code = distance_code(search, i, &extra);
+            put_codes(&to, length_code(coder, i), 0);
+            put_codes(&to, code, extra);
+        } else {
+            put_codes(&to, coder->codes[block.from[i]], 0);
+        }
+    }
+    if (to.word != begin)
+        atomicOr(begin, to.first);
+    if (to.held)
+        atomicOr(to.word, to.held);
+}
+
 /* Moves the words of coder->out that hold bits [first, end) of the stream to their place. The last
  * one stays, if it is not full; returns it. The block's first word has bits of others. */
 DEVICE uint32_t move_words(const Coder *coder, uint32_t *to, uint64_t first, uint64_t end)
@@ -215,8 +249,8 @@ DEVICE uint32_t move_words(const Coder *coder, uint32_t *to, uint64_t first, uin
 }
 
 /* Writes a block. bits: of this thread's chunk in each step. */
-DEVICE void code_block(Coder *coder, const Block &block, uint8_t *to, const unsigned *before,
-                       const unsigned *step_bits)
+DEVICE void code_block(Coder *coder, const Search *search, const Block &block, uint8_t *to,
+                       const unsigned *before, const unsigned *step_bits)
 {
     uint64_t first = coder->first_bit;
     uint32_t carried = 0;
@@ -236,7 +270,11 @@ DEVICE void code_block(Coder *coder, const Block &block, uint8_t *to, const unsi
             if (begin > 0 && word >> (32 - begin) > 0)
                 atomicOr(&coder->out[i + 1], word >> (32 - begin));
         }
-        write_chunk(coder, block, step * THREADS + threadIdx.x, codes + before[step]);
+        const unsigned chunk = step * THREADS + threadIdx.x;
+        if (search)
+            write_matched_chunk(coder, search, block, chunk, codes + before[step]);
+        else
+            write_chunk(coder, block, chunk, codes + before[step]);
         if (last && threadIdx.x == 0) {
             const uint32_t code = coder->codes[END_OF_BLOCK];
             or_bits(coder->out, codes + step_bits[step], code >> CODE_SHIFT,
@@ -290,30 +328,13 @@ DEVICE void end_piece(const Call &call, const Coder *coder, const DeflatePiece &
     call.results[coder->piece].adler = adler_of(&call.sums[2 * coder->piece], piece.n);
 }
 
-/*
- * deflate_pieces: compresses pieces, a block of the stream a thread block.
- *
- *   Idea      Bits for all bytes: equal to the one before, covered by a match, begins a symbol.
- *             From them threads count and write 64 bytes each. Counts have a column a lane. Lengths
- *             of codes: ranks, one thread that joins trees, links to the root in nine steps. Codes
- *             of a thread follow those of all before it: a prefix sum. A block learns from the one
- *             before where that ends.
- *   Work      about 40 instructions a byte; joining takes 285 steps of one thread, behind which
- *             other blocks hide.
- *   Memory    reads n bytes once, and three times more from the cache; writes the result once;
- *             54 KiB of shared memory.
- *   Launch    <<<blocks of all pieces, DEFLATE_THREADS>>>.
- *   Requires  pieces with numbered blocks; next, sums and ends are 0. Blocks take numbers as they
- *             begin, so one waits only for one that runs.
- *   Result    the bytes of deflate_coder_write, their number, and Adler-32.
- */
-static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
-    deflate_pieces(const __grid_constant__ Call call)
+/* ---- Blocks ---- */
+
+/* Gives the block the next number. All threads; they meet after. */
+DEVICE void take_number(const Call &call, Coder *coder, unsigned *next)
 {
-    extern __shared__ uint4 shared[];
-    Coder *const coder = (Coder *)shared;
     if (threadIdx.x < 32) {
-        unsigned number = threadIdx.x == 0 ? atomicAdd(call.next, 1u) : 0;
+        unsigned number = threadIdx.x == 0 ? atomicAdd(next, 1u) : 0;
         number = __shfl_sync(ALL_LANES, number, 0);
         const unsigned piece = find_piece(call, number);
         if (threadIdx.x == 0) {
@@ -322,6 +343,11 @@ static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
         }
     }
     __syncthreads(); /* the block has a number */
+}
+
+/* Compresses the block that has a number. search: NULL to find runs alone. */
+DEVICE void compress_block(const Call &call, Coder *coder, Search *search)
+{
     const DeflatePiece piece = call.pieces[coder->piece];
     const unsigned number = coder->number - piece.first_block;
     const uint64_t at = (uint64_t)number * call.block_bytes;
@@ -336,16 +362,22 @@ static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
     add_sums(call, coder->piece, find_equal(coder, block), behind);
     __syncthreads(); /* equal bytes are known */
     if (call.coding != DEFLATE_STORED) {
-        for (unsigned step = 0; step < STEPS; step++)
-            cover_chunk(coder, step * THREADS + threadIdx.x,
-                        fast ? SHORTEST_RUN_FAST : SHORTEST_RUN);
-        __syncthreads(); /* matches are known */
-        count_symbols(coder, block, fast);
+        if (search) {
+            search_matches(coder, search, Part{from, piece.n, at, block.n}, fast);
+        } else {
+            for (unsigned step = 0; step < STEPS; step++)
+                cover_chunk(coder, step * THREADS + threadIdx.x,
+                            fast ? SHORTEST_RUN_FAST : SHORTEST_RUN);
+            __syncthreads(); /* matches are known */
+        }
+        count_symbols(coder, block, fast && !search);
         make_symbol_codes(coder);
-        make_head(coder, final);
+        if (search)
+            make_distance_codes(coder, search);
+        make_head(coder, search ? (const uint8_t *)search->distance_lengths : NULL, final);
 #pragma unroll
         for (unsigned step = 0; step < STEPS; step++) {
-            const unsigned own = chunk_bits(coder, block, step * THREADS + threadIdx.x);
+            const unsigned own = chunk_bits(coder, search, block, step * THREADS + threadIdx.x);
             before[step] = block_inclusive(own, coder->of_warp[step]) - own;
         }
 #pragma unroll
@@ -365,32 +397,113 @@ static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
     if (coder->stored)
         store_block(block, to, coder->first_bit, final);
     else
-        code_block(coder, block, to, before, step_bits);
+        code_block(coder, search, block, to, before, step_bits);
     if (threadIdx.x == 0 && behind == 0)
         end_piece(call, coder, piece);
 }
 
-cudaError_t cuda_deflate(DeflateCoding coding, const DeflatePiece *pieces, size_t n,
-                         uint32_t n_blocks, DeflatedPiece *results, void *scratch,
-                         cudaStream_t stream)
+/*
+ * deflate_pieces: compresses pieces, a block of the stream a thread block.
+ *
+ *   Idea      Bits for all bytes: equal to the one before, covered by a match, begins a symbol.
+ *             From them threads count and write 64 bytes each. Counts have a column a lane. Lengths
+ *             of codes: ranks, one thread that joins trees, links to the root in nine steps. Codes
+ *             of a thread follow those of all before it: a prefix sum. A block learns from the one
+ *             before where that ends.
+ *   Work      about 40 instructions a byte; joining takes 285 steps of one thread, behind which
+ *             other blocks hide.
+ *   Memory    reads n bytes once, and three times more from the cache; writes the result once;
+ *             54 KiB of shared memory.
+ *   Launch    <<<blocks of all pieces, DEFLATE_THREADS>>>.
+ *   Requires  pieces with numbered blocks; next, sums and ends are 0. Blocks take numbers as they
+ *             begin, so one waits only for one that runs.
+ *   Result    the bytes of deflate_coder_write, their number, and Adler-32; nothing of pieces that
+ *             deflate_searched compresses.
+ */
+static __global__ void __launch_bounds__(THREADS, DEFLATE_BLOCKS)
+    deflate_pieces(const __grid_constant__ Call call)
 {
-    if (n_blocks == 0)
-        return load_kernel((const void *)deflate_pieces);
+    extern __shared__ uint4 shared[];
+    Coder *const coder = (Coder *)shared;
+    take_number(call, coder, call.next);
+    if (!call.pays || call.pays[coder->piece] == 0)
+        compress_block(call, coder, NULL);
+}
+
+/*
+ * deflate_searched: the same with a search for matches, of pieces in which they pay.
+ *
+ *   Idea      Keys are hashed by all threads; each warp enters those of its eighth of the places, in
+ *             the order of the bytes. Each byte then finds its match alone, and one thread of each
+ *             warp walks through a span from match to match. The rest is as for runs.
+ *   Work      for each of three keys some 600 instructions of a warp for 32 bytes; the walk takes
+ *             about 150 cycles a match, behind which other warps and blocks hide.
+ *   Memory    reads n bytes some 20 times, mostly from the cache; 256 KiB of scratch memory a
+ *             thread block; 97 KiB of shared memory.
+ *   Launch    <<<DEFLATE_SEARCHES, or fewer, DEFLATE_THREADS>>>, which take block after block.
+ *   Requires  what deflate_pieces does.
+ *   Result    as deflate_pieces, of DEFLATE_SEARCH or DEFLATE_SEARCH_FAST, where call.pays is 1.
+ */
+static __global__ void __launch_bounds__(THREADS, SEARCH_BLOCKS)
+    deflate_searched(const __grid_constant__ Call call, unsigned n_blocks)
+{
+    extern __shared__ uint4 shared[];
+    Coder *const coder = (Coder *)shared;
+    Search *const search = (Search *)((uint8_t *)shared + SEARCH_AT);
+    uint16_t *const distances = call.distances + (size_t)blockIdx.x * DEFLATE_SEARCH_DISTANCES;
+    if (threadIdx.x == 0) {
+        search->places = (uint16_t *)(coder->out + STAGED_BYTES / 4);
+        search->length = (uint8_t *)search->places;
+        search->distance = distances;
+        for (unsigned key = 0; key < MATCH_KEYS; key++)
+            search->last[key] = distances + key * DEFLATE_CODER_BLOCK;
+    }
+    for (;;) {
+        take_number(call, coder, call.next + 1);
+        if (coder->number >= n_blocks)
+            break;
+        if (call.pays[coder->piece])
+            compress_block(call, coder, search);
+        __syncthreads(); /* the block is done */
+    }
+}
+
+cudaError_t cuda_deflate(DeflateCoding coding, const DeflatePiece *pieces, size_t n,
+                         uint32_t n_blocks, const uint8_t *pays, DeflatedPiece *results,
+                         void *scratch, cudaStream_t stream)
+{
+    cudaError_t status = cudaSuccess;
+    if (n_blocks == 0) {
+        status = load_kernel((const void *)deflate_searched);
+        return status == cudaSuccess ? load_kernel((const void *)deflate_pieces) : status;
+    }
     unsigned long long *const sums = (unsigned long long *)scratch + DEFLATE_SCRATCH_HEAD / 8;
+    const size_t counters = deflate_pieces_counters(n, n_blocks);
+    const bool search = pays && coding != DEFLATE_STORED;
     const Call call = {pieces,
                        results,
                        sums,
                        sums + 2 * n,
                        (unsigned *)scratch,
+                       search ? pays : NULL,
+                       (uint16_t *)((uint8_t *)scratch + counters),
                        (unsigned)n,
                        coding,
                        deflate_pieces_block(coding)};
-    cudaError_t status = cudaMemsetAsync(scratch, 0, deflate_pieces_scratch(n, n_blocks), stream);
+    status = cudaMemsetAsync(scratch, 0, counters, stream);
     if (status == cudaSuccess)
         status = cudaFuncSetAttribute(deflate_pieces, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       (int)sizeof(Coder));
+    if (status == cudaSuccess && search)
+        status = cudaFuncSetAttribute(deflate_searched, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      (int)SEARCH_SHARED);
     if (status != cudaSuccess)
         return status;
     deflate_pieces<<<n_blocks, THREADS, sizeof(Coder), stream>>>(call);
+    status = cudaGetLastError();
+    if (status != cudaSuccess || !search)
+        return status;
+    deflate_searched<<<deflate_searches(n_blocks), THREADS, SEARCH_SHARED, stream>>>(call,
+                                                                                     n_blocks);
     return cudaGetLastError();
 }

@@ -35,21 +35,22 @@ ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *
     DeflatedPiece *const results = (DeflatedPiece *)(uintptr_t)call->results_there.address;
     const DeflatePiece *const pieces = (const DeflatePiece *)(lists + call->pieces_at);
     assert(call->lists_there.bytes >= call->list_bytes &&
-           call->results_there.bytes >= deflate_results_bytes(n) &&
+           call->results_there.bytes >= deflate_results_there(n) &&
            call->scratch.bytes >= (n ? deflate_pieces_scratch(n, call->n_blocks) : 0));
     if (n > 0)
         CUDA_TRY(device, err,
                  cudaMemcpyAsync(lists, call->lists, call->list_bytes, cudaMemcpyHostToDevice, on));
     IMGSTAT_TRY(make_rows(device, call, lists, on, err));
-    CUDA_TRY(device, err, cuda_match_gain(call->coding, pieces, n, (uint8_t *)(results + n), on));
+    uint8_t *const pays = (uint8_t *)(results + n);
+    CUDA_TRY(device, err, cuda_match_gain(call->coding, pieces, n, pays, on));
     IMGSTAT_TRY(cuda_launched(device, on, "match_gain", err));
     CUDA_TRY(device, err,
-             cuda_deflate(call->coding, pieces, n, call->n_blocks, results,
+             cuda_deflate(call->coding, pieces, n, call->n_blocks, pays, results,
                           (void *)(uintptr_t)call->scratch.address, on));
     IMGSTAT_TRY(cuda_launched(device, on, "deflate_pieces", err));
     if (n > 0)
         CUDA_TRY(device, err,
-                 cudaMemcpyAsync(call->results, results, deflate_results_bytes(n),
+                 cudaMemcpyAsync(call->results, results, n * sizeof *results,
                                  cudaMemcpyDeviceToHost, on));
     return IMGSTAT_OK;
 }

@@ -14,8 +14,6 @@
 #include <libdeflate.h>
 #endif
 
-enum { DEFAULT_LEVEL = 4, FAST_LEVEL = 1 }; /* of matches, where they pay */
-
 struct Deflater {
     int level; /* -1: the default */
     bool fast;
@@ -36,11 +34,6 @@ const uint8_t deflate_head[DEFLATE_HEAD] = {0x78, 0x9C}; /* a window of 32 KiB *
 size_t deflate_bound(size_t n)
 {
     return deflate_coder_bound(n) + n / 16; /* libdeflate, zlib: stored blocks of 4 KiB at least */
-}
-
-static int match_level(const Deflater *d)
-{
-    return d->fast ? FAST_LEVEL : d->level < 0 ? DEFAULT_LEVEL : d->level;
 }
 
 Deflater *deflater_create(int level, bool fast)
@@ -185,9 +178,8 @@ static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
 
 static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
-    const int level = match_level(d);
     if (!d->compressor)
-        d->compressor = libdeflate_alloc_compressor(level > 12 ? 12 : level);
+        d->compressor = libdeflate_alloc_compressor(d->level > 12 ? 12 : d->level);
     if (!d->compressor)
         return 0;
     const size_t bytes =
@@ -200,7 +192,7 @@ static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, 
 static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     z_stream *const z = &d->zlib;
-    const int level = match_level(d) > 9 ? 9 : match_level(d);
+    const int level = d->level > 9 ? 9 : d->level;
     if (d->zlib_ready ? deflateReset(z) != Z_OK
                       : deflateInit2(z, level, Z_DEFLATED, -15, 9, Z_FILTERED) != Z_OK)
         return 0;
@@ -219,12 +211,7 @@ static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, 
 
 /* ---- The choice ---- */
 
-static DeflateCoding runs_coding(const Deflater *d)
-{
-    return d->fast ? DEFLATE_RUNS_FAST : DEFLATE_RUNS;
-}
-
-/* Compresses in both ways. Keeps the smaller result. */
+/* Searches for matches by the level. Keeps what is smaller, that or runs. */
 static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     if (!spare_room(d, deflate_bound(n)))
@@ -232,7 +219,7 @@ static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uin
     const size_t matches = by_matches(d, from, n, last, to);
     if (matches == 0)
         return 0;
-    const size_t runs = deflate_coder_write(d->coder, runs_coding(d), from, n, last, d->spare);
+    const size_t runs = deflate_coder_write(d->coder, DEFLATE_RUNS, from, n, last, d->spare);
     if (matches <= runs)
         return matches;
     memcpy(to, d->spare, runs);
@@ -243,10 +230,13 @@ size_t deflate_block(Deflater *d, const uint8_t *from, size_t n, bool last, uint
 {
     if (d->level == 0 && !d->fast)
         return deflate_coder_write(d->coder, DEFLATE_STORED, from, n, last, to);
-    const bool search = !d->fast && d->level > 0;
-    if (search || match_gain_pays(&d->gain, d->coder, from, n, d->fast))
+    if (d->level > 0 && !d->fast)
         return smaller(d, from, n, last, to);
-    return deflate_coder_write(d->coder, runs_coding(d), from, n, last, to);
+    const bool pays = match_gain_pays(&d->gain, d->coder, from, n, d->fast);
+    const DeflateCoding coding = d->fast ? pays ? DEFLATE_SEARCH_FAST : DEFLATE_RUNS_FAST
+                                 : pays  ? DEFLATE_SEARCH
+                                         : DEFLATE_RUNS;
+    return deflate_coder_write(d->coder, coding, from, n, last, to);
 }
 
 /* ---- zlib streams ---- */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate_coder.c: a block in four steps: its runs are found, its symbols counted, their codes
- * made, and the codes written. */
+/* deflate_coder.c: a block in four steps: its runs or matches are found, its symbols counted, their
+ * codes made, and the codes written. */
 #include "codec/deflate_coder.h"
 
 #include "base/compiler.h"
 #include "codec/deflate_format.h"
 #include "codec/deflate_loops.h"
 #include "codec/huffman.h"
+#include "codec/match_search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ enum {
     FIRST_LENGTH = 257, /* the symbol of matches of 3 bytes */
     SYMBOLS = 286,
     SHORTEST_MATCH = 3,
-    DISTANCE_CODES = 2, /* of one bit each; the first is distance 1, the other completes the code */
+    FEWEST_DISTANCES = 2, /* of one bit each, where fewer occur: they make the code complete */
     LENGTH_CODE_LIMIT = 7,
     REPEAT = 16, /* the length before, 3 to 6 times; */
     ZEROS = 17,  /* length 0, 3 to 10 times; */
@@ -41,14 +42,16 @@ struct DeflateCoder {
     DeflateSymbols symbols;
     uint8_t sample[DEFLATE_CODER_BLOCK / SAMPLE_STEP * SAMPLE];
     uint32_t counts[SYMBOLS];
-    uint8_t lengths[SYMBOLS + DISTANCE_CODES];
+    uint32_t distance_counts[DEFLATE_DISTANCES];
+    uint8_t lengths[SYMBOLS + DEFLATE_DISTANCES]; /* of distances behind the others' */
     uint16_t codes[SYMBOLS];
     uint8_t length_index[DEFLATE_LONGEST_MATCH + 1];
-    LengthSymbol head[SYMBOLS + DISTANCE_CODES];
-    unsigned n_symbols, n_head; /* literal and length symbols in the head; elements of head */
+    LengthSymbol head[SYMBOLS + DEFLATE_DISTANCES];
+    unsigned n_symbols, n_distances, n_head; /* symbols in the head; elements of head */
     uint8_t head_lengths[DEFLATE_LENGTH_CODES];
     uint16_t head_codes[DEFLATE_LENGTH_CODES];
     unsigned n_head_lengths;
+    MatchSearch search; /* last: its pages are used where matches pay */
 };
 
 /* The index of the length symbol of a match of n bytes. */
@@ -130,6 +133,41 @@ static void count_sample(DeflateCoder *coder, const uint8_t *from, size_t n)
     coder->counts[END_OF_BLOCK] = 1;
 }
 
+/* Counts what matches leave, and their lengths and distances. */
+static void count_far(DeflateCoder *coder, const uint8_t *from, size_t n)
+{
+    const MatchSearch *const search = &coder->search;
+    memset(coder->counts, 0, sizeof coder->counts);
+    size_t at = 0;
+    for (size_t k = 0; k <= search->n; k++) {
+        const FarMatch match = k < search->n ? search->match[k] : (FarMatch){0};
+        for (const size_t end = k < search->n ? match.at : n; at < end; at++)
+            coder->counts[from[at]]++;
+        if (k == search->n)
+            break;
+        unsigned extra_bits;
+        coder->counts[FIRST_LENGTH + coder->length_index[match.n]]++;
+        coder->distance_counts[deflate_distance_symbol(match.distance, &extra_bits)]++;
+        at += match.n;
+    }
+    coder->counts[END_OF_BLOCK] = 1;
+}
+
+/* Distances that do not occur count once, the first of them, until two count. */
+static void make_distance_codes(DeflateCoder *coder)
+{
+    unsigned used = 0;
+    for (unsigned d = 0; d < DEFLATE_DISTANCES; d++)
+        used += coder->distance_counts[d] > 0;
+    for (unsigned d = 0; used < FEWEST_DISTANCES; d++)
+        if (coder->distance_counts[d] == 0) {
+            coder->distance_counts[d] = 1;
+            used++;
+        }
+    huffman_lengths(coder->distance_counts, DEFLATE_DISTANCES, LITERAL_LONGEST,
+                    coder->lengths + SYMBOLS);
+}
+
 /* ---- The head of a block ---- */
 
 /* Appends `times` symbols of one length, as repeats where three or more follow each other. */
@@ -165,13 +203,17 @@ static unsigned extra_bits(unsigned length_symbol)
 static void make_head(DeflateCoder *coder)
 {
     uint32_t counts[DEFLATE_LENGTH_CODES] = {0};
-    uint8_t *const lengths = coder->lengths;
-    unsigned n = SYMBOLS;
-    while (lengths[n - 1] == 0)
+    uint8_t lengths[SYMBOLS + DEFLATE_DISTANCES];
+    unsigned n = SYMBOLS, n_distances = DEFLATE_DISTANCES;
+    while (coder->lengths[n - 1] == 0)
         n--;
+    while (coder->lengths[SYMBOLS + n_distances - 1] == 0)
+        n_distances--;
+    memcpy(lengths, coder->lengths, n);
+    memcpy(lengths + n, coder->lengths + SYMBOLS, n_distances);
     coder->n_symbols = n;
-    for (unsigned i = 0; i < DISTANCE_CODES; i++)
-        lengths[n++] = 1;
+    coder->n_distances = n_distances;
+    n += n_distances;
     coder->n_head = 0;
     for (unsigned i = 0, next; i < n; i = next) {
         for (next = i + 1; next < n && lengths[next] == lengths[i]; next++) {
@@ -200,7 +242,7 @@ static void write_head(const DeflateCoder *coder, bool final, BitEnd *end)
 {
     bits_put(end, (uint64_t) final | 2 << 1, 3);
     bits_put(end, coder->n_symbols - 257, 5);
-    bits_put(end, DISTANCE_CODES - 1, 5);
+    bits_put(end, coder->n_distances - 1, 5);
     bits_put(end, coder->n_head_lengths - 4, 4);
     for (unsigned i = 0; i < coder->n_head_lengths; i++)
         bits_put(end, coder->head_lengths[deflate_length_order[i]], 3);
@@ -232,21 +274,34 @@ static unsigned match_bits(const DeflateCoder *coder, unsigned n)
     return coder->lengths[FIRST_LENGTH + index] + deflate_length_extra[index] + 1u;
 }
 
-static uint32_t match_code(const DeflateCoder *coder, unsigned n)
+/* Code and extra bits of a length above bit 8, their number below. */
+static uint32_t length_code(const DeflateCoder *coder, unsigned n)
 {
     const unsigned index = coder->length_index[n], symbol = FIRST_LENGTH + index;
     const uint32_t extra = n - deflate_length_base[index];
-    return (coder->codes[symbol] | extra << coder->lengths[symbol]) << 8 | match_bits(coder, n);
+    return (coder->codes[symbol] | extra << coder->lengths[symbol]) << 8 |
+           (coder->lengths[symbol] + deflate_length_extra[index]);
 }
 
-static void write_symbols(DeflateCoder *coder, const uint8_t *from, size_t n, BitEnd *end)
+static void write_symbols(DeflateCoder *coder, bool far, const uint8_t *from, size_t n, BitEnd *end)
 {
     DeflateSymbols *const symbols = &coder->symbols;
     for (unsigned i = 0; i < LITERALS; i++)
         deflate_symbols_literal(symbols, (uint8_t)i, coder->codes[i], coder->lengths[i]);
-    for (size_t k = 0; k < coder->runs.n; k++)
-        symbols->match[k] = match_code(coder, coder->runs.match[k].n);
-    coder->loops->symbols(from, n, &coder->runs, symbols, end);
+    if (far) {
+        const uint8_t *const lengths = coder->lengths + SYMBOLS;
+        uint16_t codes[DEFLATE_DISTANCES];
+        huffman_codes(lengths, DEFLATE_DISTANCES, codes);
+        for (unsigned d = 0; d < DEFLATE_DISTANCES; d++)
+            symbols->distance[d] = (uint32_t)codes[d] << 8 | lengths[d];
+        for (unsigned l = SHORTEST_MATCH; l <= DEFLATE_LONGEST_MATCH; l++)
+            symbols->length[l] = length_code(coder, l);
+        coder->loops->matches(from, n, coder->search.match, coder->search.n, symbols, end);
+    } else {
+        for (size_t k = 0; k < coder->runs.n; k++) /* the code of distance 1 is a 0 */
+            symbols->match[k] = length_code(coder, coder->runs.match[k].n) + 1;
+        coder->loops->symbols(from, n, &coder->runs, symbols, end);
+    }
     bits_put(end, coder->codes[END_OF_BLOCK], coder->lengths[END_OF_BLOCK]);
 }
 
@@ -283,41 +338,65 @@ static uint64_t stored_bits(size_t n)
 
 /* ---- Blocks ---- */
 
-static bool is_sampled(bool fast, size_t n)
+static bool is_far(DeflateCoding coding)
 {
-    return fast && n > SAMPLED_BLOCK;
+    return coding == DEFLATE_SEARCH || coding == DEFLATE_SEARCH_FAST;
 }
 
-/* Finds a block's runs, and the lengths of its codes. */
-static void plan_block(DeflateCoder *coder, bool fast, const uint8_t *from, size_t n)
+static bool is_sampled(DeflateCoding coding, size_t n)
 {
-    coder->loops->runs(from, n, fast ? DEFLATE_SHORTEST_RUN_FAST : DEFLATE_SHORTEST_RUN,
-                       &coder->runs);
-    if (is_sampled(fast, n))
-        count_sample(coder, from, n);
-    else
-        count_all(coder, from, n);
+    return coding == DEFLATE_RUNS_FAST && n > SAMPLED_BLOCK;
+}
+
+/* A block of a piece. */
+typedef struct Block {
+    const uint8_t *piece;
+    size_t at, n;
+} Block;
+
+/* Finds a block's runs or matches, and the lengths of its codes. */
+static void plan_block(DeflateCoder *coder, DeflateCoding coding, const Block *block)
+{
+    const uint8_t *const from = block->piece + block->at;
+    memset(coder->distance_counts, 0, sizeof coder->distance_counts);
+    if (is_far(coding)) {
+        match_search(&coder->search, block->piece, block->at, block->n,
+                     coding == DEFLATE_SEARCH_FAST);
+        count_far(coder, from, block->n);
+    } else {
+        coder->loops->runs(from, block->n,
+                           coding == DEFLATE_RUNS_FAST ? DEFLATE_SHORTEST_RUN_FAST
+                                                       : DEFLATE_SHORTEST_RUN,
+                           &coder->runs);
+        if (is_sampled(coding, block->n))
+            count_sample(coder, from, block->n);
+        else
+            count_all(coder, from, block->n);
+    }
     huffman_lengths(coder->counts, SYMBOLS, LITERAL_LONGEST, coder->lengths);
+    make_distance_codes(coder);
 }
 
-/* Of a sample's counts the size is not known before the symbols are written. */
-static void write_block(DeflateCoder *coder, bool fast, const uint8_t *from, size_t n, bool final,
+/* The size is known before the symbols are written where all bytes were counted, and only runs. */
+static void write_block(DeflateCoder *coder, DeflateCoding coding, const Block *block, bool final,
                         BitEnd *end)
 {
     const BitEnd begin = *end;
-    plan_block(coder, fast, from, n);
+    const uint8_t *const from = block->piece + block->at;
+    const bool known = !is_far(coding) && !is_sampled(coding, block->n);
+    plan_block(coder, coding, block);
     huffman_codes(coder->lengths, SYMBOLS, coder->codes);
-    const uint64_t symbols = is_sampled(fast, n) ? 0 : symbol_bits(coder);
+    const uint64_t symbols = known ? symbol_bits(coder) : 0;
     make_head(coder);
-    if (symbols + head_bits(coder) < stored_bits(n)) {
+    if (symbols + head_bits(coder) < stored_bits(block->n)) {
         write_head(coder, final, end);
-        write_symbols(coder, from, n, end);
+        write_symbols(coder, is_far(coding), from, block->n, end);
         const uint64_t bits = 8 * (uint64_t)(end->to - begin.to) + end->n - begin.n;
-        if (bits < stored_bits(n))
+        if (bits < stored_bits(block->n))
             return;
         *end = begin;
     }
-    store(from, n, final, end);
+    store(from, block->n, final, end);
 }
 
 size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint8_t *from, size_t n,
@@ -330,9 +409,8 @@ size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint
     }
     for (size_t at = 0; at < n || at == 0; at += DEFLATE_CODER_BLOCK) {
         const size_t left = n - at;
-        const size_t taken = left < DEFLATE_CODER_BLOCK ? left : DEFLATE_CODER_BLOCK;
-        write_block(coder, coding == DEFLATE_RUNS_FAST, from + at, taken, last && taken == left,
-                    &end);
+        const Block block = {from, at, left < DEFLATE_CODER_BLOCK ? left : DEFLATE_CODER_BLOCK};
+        write_block(coder, coding, &block, last && block.n == left, &end);
     }
     if (!last)
         put_stored(NULL, 0, false, &end);
@@ -344,7 +422,7 @@ void deflate_coder_bits(DeflateCoder *coder, const uint8_t *from, size_t n, uint
 {
     const DeflateRuns *const runs = &coder->runs;
     size_t i = 0;
-    plan_block(coder, false, from, n);
+    plan_block(coder, DEFLATE_RUNS, &(Block){from, 0, n});
     bits[0] = 0;
     for (size_t k = 0; k <= runs->n; k++) {
         const size_t literals = k < runs->n ? runs->match[k].at : n;

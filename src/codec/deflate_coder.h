@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate_coder.h: our own coder of deflate streams: runs of one byte and Huffman codes, in blocks
- * that know nothing of each other. docs/deflate-coder.md defines every bit of what it writes. */
+/* deflate_coder.h: our own coder of deflate streams: runs of one byte or matches, and Huffman codes
+ * of each block. docs/deflate-coder.md defines every bit of what it writes. */
 #ifndef IMGSTAT_CODEC_DEFLATE_CODER_H
 #define IMGSTAT_CODEC_DEFLATE_CODER_H
 
@@ -14,9 +14,11 @@
 enum { DEFLATE_CODER_BLOCK = 1 << 16 };
 
 typedef enum DeflateCoding {
-    DEFLATE_STORED,   /* the bytes as they are */
-    DEFLATE_RUNS,     /* runs of 8 bytes and more; codes made for all bytes of a block */
-    DEFLATE_RUNS_FAST /* runs of 16 bytes and more; codes made for an eighth of a block's bytes */
+    DEFLATE_STORED,     /* the bytes as they are */
+    DEFLATE_RUNS,       /* runs of 8 bytes and more; codes made for all bytes of a block */
+    DEFLATE_RUNS_FAST,  /* runs of 16 bytes and more; codes made for an eighth of a block's bytes */
+    DEFLATE_SEARCH,     /* matches at any distance, the first; codes made for all bytes */
+    DEFLATE_SEARCH_FAST /* long matches at any distance, the first; codes made for all bytes */
 } DeflateCoding;
 
 /* What a thread needs. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { DEFLATE_LENGTHS = 29, DEFLATE_LENGTH_CODES = 19 };
+enum { DEFLATE_LENGTHS = 29, DEFLATE_DISTANCES = 30, DEFLATE_LENGTH_CODES = 19 };
 
 /* Section 3.2.5: the shortest match of each length symbol, and its extra bits. */
 static const uint16_t deflate_length_base[DEFLATE_LENGTHS] = {
@@ -13,6 +13,14 @@ static const uint16_t deflate_length_base[DEFLATE_LENGTHS] = {
     31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
 static const uint8_t deflate_length_extra[DEFLATE_LENGTHS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+
+/* The symbol of a distance; the lowest *extra_bits of distance - 1 follow it. */
+static inline unsigned deflate_distance_symbol(unsigned distance, unsigned *extra_bits)
+{
+    const unsigned v = distance - 1, most = 31u - (unsigned)__builtin_clz(v | 2); /* bit */
+    *extra_bits = most - 1;
+    return 2 * *extra_bits + (v >> *extra_bits);
+}
 
 /* Section 3.2.7: the order in which the lengths of the code of code lengths are written. */
 static const uint8_t deflate_length_order[DEFLATE_LENGTH_CODES] = {

@@ -295,6 +295,32 @@ static void put_symbols(const uint8_t *from, size_t n, const DeflateRuns *runs,
     *end = here;
 }
 
+FORCE_INLINE void put_match(BitEnd *end, FarMatch match, const DeflateSymbols *codes)
+{
+    unsigned extra_bits;
+    const unsigned symbol = deflate_distance_symbol(match.distance, &extra_bits);
+    const uint32_t length = codes->length[match.n], distance = codes->distance[symbol];
+    const uint64_t extra = (match.distance - 1u) & ((1u << extra_bits) - 1);
+    const uint64_t far = distance >> 8 | extra << code_length(distance);
+    bits_put(end, length >> 8 | far << code_length(length),
+             code_length(length) + code_length(distance) + extra_bits);
+}
+
+static void put_matches(const uint8_t *from, size_t n, const FarMatch *match, size_t n_matches,
+                        const DeflateSymbols *codes, BitEnd *end)
+{
+    _Static_assert(MATCH_LONGEST - 1 + LITERAL_LONGEST + 13 <= 56, "a match at once");
+    BitEnd here = *end; /* in registers */
+    size_t at = 0;
+    for (size_t k = 0; k < n_matches; k++) {
+        put_literals(&here, from + at, match[k].at - at, codes->literal);
+        put_match(&here, match[k], codes);
+        at = (size_t)match[k].at + match[k].n;
+    }
+    put_literals(&here, from + at, n - at, codes->literal);
+    *end = here;
+}
+
 /* ---- Many bytes at once ---- */
 
 #if defined(__AVX512BW__)
@@ -318,11 +344,12 @@ static void symbols(const uint8_t *from, size_t n, const DeflateRuns *runs,
         put_symbols(from, n, runs, codes, end);
 }
 
-const DeflateLoops ISA(deflate_loops) = {.runs = runs, .count = count, .symbols = symbols};
+const DeflateLoops ISA(deflate_loops) = {
+    .runs = runs, .count = count, .symbols = symbols, .matches = put_matches};
 
 #else
 
 const DeflateLoops ISA(deflate_loops) = {
-    .runs = runs, .count = count_bytes, .symbols = put_symbols};
+    .runs = runs, .count = count_bytes, .symbols = put_symbols, .matches = put_matches};
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/cpu_features.h"
 #include "base/isa.h"
+#include "codec/deflate_format.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,6 +47,11 @@ typedef struct DeflateMatch {
     uint16_t at, n;
 } DeflateMatch;
 
+/* Bytes [at, at + n) of a block, each equal to the one `distance` before it. */
+typedef struct FarMatch {
+    uint16_t at, n, distance;
+} FarMatch;
+
 /* The matches of a block, which is all that its runs become. */
 typedef struct DeflateRuns {
     uint64_t covered[DEFLATE_WORDS]; /* a bit for each byte: a match stands for it; */
@@ -60,7 +66,9 @@ typedef struct DeflateSymbols {
     uint32_t literal[256]; /* the code above bit 8, its length below */
     uint8_t low[256];      /* the lower 8 bits of the code */
     uint8_t high[256];     /* its length above bit 4, the upper 4 bits of the code below */
-    uint32_t match[DEFLATE_MATCHES]; /* each match: its bits above bit 8, their number below */
+    uint32_t match[DEFLATE_MATCHES]; /* each match: its bits above bit 8, their number below; */
+    uint32_t length[DEFLATE_LONGEST_MATCH + 1]; /* the same of a length; */
+    uint32_t distance[DEFLATE_DISTANCES];       /* of a distance, without its extra bits */
 } DeflateSymbols;
 
 static inline void deflate_symbols_literal(DeflateSymbols *codes, uint8_t literal, unsigned code,
@@ -81,6 +89,10 @@ typedef struct DeflateLoops {
 
     /* Appends the codes of n bytes. DEFLATE_SPARE bytes behind them may be written. */
     void (*symbols)(const uint8_t *from, size_t n, const DeflateRuns *runs,
+                    const DeflateSymbols *codes, BitEnd *end);
+
+    /* Appends the codes of n bytes with n_matches matches at any distance. */
+    void (*matches)(const uint8_t *from, size_t n, const FarMatch *match, size_t n_matches,
                     const DeflateSymbols *codes, BitEnd *end);
 } DeflateLoops;
 

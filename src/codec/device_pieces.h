@@ -14,7 +14,9 @@ enum {
     FILTER_ROW_MOST = (1 << 25) - 1, /* bytes of a row */
     DEFLATE_STORED_MOST = 65535,     /* bytes of a stored block */
     DEFLATE_HEADS_MOST = 11,         /* bytes that stored blocks add to 65,536 */
-    DEFLATE_SCRATCH_HEAD = 16
+    DEFLATE_SCRATCH_HEAD = 16,
+    DEFLATE_SEARCHES = 264,                            /* two a multiprocessor of an H100 */
+    DEFLATE_SEARCH_DISTANCES = 3 * DEFLATE_CODER_BLOCK /* of 16 bits, of each: one a key */
 };
 
 /* An image, and where its filtered rows go: pieces of piece_rows rows, piece_pitch bytes apart. A
@@ -84,14 +86,27 @@ static inline uint32_t deflate_pieces_number(DeflateCoding coding, DeflatePiece 
     return (uint32_t)blocks;
 }
 
-/* Returns how many bytes of scratch memory n pieces of n_blocks blocks take. */
-static inline size_t deflate_pieces_scratch(size_t n, uint64_t n_blocks)
+/* Bytes of scratch memory that begin as 0. */
+static inline size_t deflate_pieces_counters(size_t n, uint64_t n_blocks)
 {
     return DEFLATE_SCRATCH_HEAD + (2 * n + (size_t)n_blocks) * sizeof(uint64_t);
 }
 
+/* Blocks of n_blocks that are searched for matches at a time. */
+static inline unsigned deflate_searches(uint64_t n_blocks)
+{
+    return n_blocks < DEFLATE_SEARCHES ? (unsigned)n_blocks : DEFLATE_SEARCHES;
+}
+
+/* Returns how many bytes of scratch memory n pieces of n_blocks blocks take. */
+static inline size_t deflate_pieces_scratch(size_t n, uint64_t n_blocks)
+{
+    return deflate_pieces_counters(n, n_blocks) +
+           deflate_searches(n_blocks) * DEFLATE_SEARCH_DISTANCES * sizeof(uint16_t);
+}
+
 /* A call of DeviceOps.encode_async. It filters or predicts images, cuts their rows into pieces, and
- * compresses each piece by runs. It also finds for which pieces matches would pay. */
+ * compresses each piece by runs, or with a search where matches pay. */
 typedef struct DeviceEncode {
     const void *lists; /* in host_alloc's memory: n_images FilterImage, or TiledImage if `tiled`, */
     size_t pieces_at, list_bytes; /* and DeflatePiece from byte pieces_at on, list_bytes in all */
@@ -100,19 +115,15 @@ typedef struct DeviceEncode {
     uint32_t rows, n_blocks; /* of the image that has most, tiles above each other; of all pieces */
     DeflateCoding coding;
     DevMem lists_there;
-    DevMem results_there; /* DeflatedPiece each, then a byte each: 1 if matches pay */
-    void *results;        /* in host_alloc's memory: the same, in the order of the stream */
-    DevMem scratch;       /* deflate_pieces_scratch, on a boundary of 16 */
+    DevMem results_there;   /* of n_pieces DeflatedPiece, and a byte each */
+    DeflatedPiece *results; /* in host_alloc's memory: n_pieces, in the order of the stream */
+    DevMem scratch;         /* deflate_pieces_scratch, on a boundary of 16 */
 } DeviceEncode;
 
-static inline size_t deflate_results_bytes(size_t n_pieces)
+/* Returns how many bytes the results of n pieces take there. */
+static inline size_t deflate_results_there(size_t n)
 {
-    return n_pieces * (sizeof(DeflatedPiece) + 1);
-}
-
-static inline const uint8_t *deflate_results_pay(const DeviceEncode *call)
-{
-    return (const uint8_t *)call->results + call->n_pieces * sizeof(DeflatedPiece);
+    return n * (sizeof(DeflatedPiece) + 1);
 }
 
 #endif

@@ -3,11 +3,8 @@
  * and adds up what matches save. */
 #include "codec/match_gain.h"
 
-#include "base/byteswap.h"
 #include "base/compiler.h"
-#include "base/pixel.h"
-
-#include <string.h>
+#include "codec/match_length.h"
 
 enum {
     SAMPLE = 8 << 10,
@@ -19,21 +16,6 @@ enum {
     SHARE_FAST = 5
 };
 
-static size_t match_length(const uint8_t *a, const uint8_t *b, size_t most)
-{
-    size_t n = 0;
-    for (; most - n >= 8; n += 8) {
-        const uint64_t differ = load_raw(a + n, 8) ^ load_raw(b + n, 8);
-        if (differ != 0)
-            return n +
-                   (size_t)(host_big_endian ? __builtin_clzll(differ) : __builtin_ctzll(differ)) /
-                       8;
-    }
-    while (n < most && a[n] == b[n])
-        n++;
-    return n;
-}
-
 /* Returns the bits that matches save among n <= SAMPLE bytes. */
 static uint32_t saved_bits(MatchGain *gain, const uint8_t *from, size_t n)
 {
@@ -43,7 +25,7 @@ static uint32_t saved_bits(MatchGain *gain, const uint8_t *from, size_t n)
         uint16_t *const last =
             &gain->last[(uint32_t)load_raw(from + i, SHORTEST) * 2654435761u >> 20];
         const size_t before = *last, most = n - i < LONGEST ? n - i : LONGEST;
-        const size_t length = match_length(from + before, from + i, most);
+        const size_t length = match_length(from + before, from + i, 0, most);
         const uint32_t runs = gain->bits[i + length] - gain->bits[i];
         const uint32_t match =
             MATCH_BITS + 32u - (unsigned)__builtin_clz((unsigned)(i - before) | 1);

@@ -40,13 +40,6 @@ static ImgstatResult copy(RowEncoder *e, size_t n, void *stream, ImgstatError *e
 
 /* ---- Pieces of the processor ---- */
 
-/* Whether the device has made a piece as the processor would. */
-static bool is_made(const RowEncoder *e, const RowImage *image, size_t number)
-{
-    return image->on_device && row_piece_there(e, image, number)->bytes > 0 &&
-           !deflate_results_pay(&e->call)[image->first_there + number];
-}
-
 /* Finds the end of the round, and gives slots to pieces. */
 static void give_slots(Round *round)
 {
@@ -57,7 +50,7 @@ static void give_slots(Round *round)
         RowPiece *const piece = &e->pieces[k];
         const RowImage *const image = image_of(e, piece);
         piece->slot = NO_SLOT;
-        if (image->result != IMGSTAT_OK || is_made(e, image, piece->number))
+        if (image->result != IMGSTAT_OK || image->on_device)
             continue;
         if (round->n_slots == e->n_slots)
             break;
@@ -68,20 +61,8 @@ static void give_slots(Round *round)
 }
 
 /* What a slot's piece is made of, where that is in the device's memory. */
-static DeviceCopy raw_of(const RowEncoder *e, const RowImage *image, size_t number, RowSlot *slot)
+static DeviceCopy raw_of(const RowImage *image, size_t number, RowSlot *slot)
 {
-    if (slot->filtered) {
-        const size_t bytes = row_piece_bytes(image, number);
-        return (DeviceCopy){row_piece_listed(e, image, number)->from, bytes, bytes, 1, slot->raw};
-    }
-    if (row_is_tiled(image)) {
-        const TiledPage *const page = &image->tiles.page;
-        const TilePlace place = tile_place(page, (uint32_t)number);
-        const size_t pixel = (size_t)page->channels * page->sample_bytes;
-        return (DeviceCopy){image->image.device.address + place.y * image->image.pitch +
-                                place.x * pixel,
-                            image->image.pitch, place.pixels * pixel, place.rows, slot->raw};
-    }
     const size_t above = number > 0, first = number * image->piece_rows - above;
     return (DeviceCopy){image->image.device.address + first * image->image.pitch,
                         image->image.pitch, image->rows.from_bytes,
@@ -95,28 +76,21 @@ static ImgstatResult fetch_raw(Round *round, void *stream, ImgstatError *err)
     for (RowSlot *slot = e->slots; slot < e->slots + round->n_slots; slot++) {
         const RowPiece *const piece = &e->pieces[slot->piece];
         const RowImage *const image = image_of(e, piece);
-        slot->filtered = image->on_device && row_piece_there(e, image, piece->number)->bytes > 0;
         if (!image->image.host)
-            row_copies(e)[n++] = raw_of(e, image, piece->number, slot);
+            row_copies(e)[n++] = raw_of(image, piece->number, slot);
     }
     return copy(e, n, stream, err);
 }
 
-/* Makes the rows of a strip or tile. */
-static void predict(const RowImage *image, size_t number, const RowSlot *slot, uint8_t *to)
+/* Makes the rows of a strip or tile, whose pixels are in host memory. */
+static void predict(const RowImage *image, size_t number, uint8_t *to)
 {
     TiledPage page = image->tiles.page;
-    TilePlace place = tile_place(&page, (uint32_t)number);
-    const uint8_t *pixels = image->image.host;
+    const TilePlace place = tile_place(&page, (uint32_t)number);
     page.pitch = image->image.pitch;
-    if (!pixels) { /* raw_of */
-        pixels = slot->raw;
-        page.pitch = (uint64_t)place.pixels * page.channels * page.sample_bytes;
-        place.x = place.y = 0;
-    }
     const size_t rows = row_piece_bytes(image, number) / page.row_bytes;
     for (size_t y = 0; y < rows; y++)
-        tile_predict_row(&page, &place, (uint32_t)y, pixels, to + y * page.row_bytes);
+        tile_predict_row(&page, &place, (uint32_t)y, image->image.host, to + y * page.row_bytes);
 }
 
 /* Packs and filters the rows of a piece. */
@@ -143,13 +117,12 @@ static void make_piece(void *context, size_t task, unsigned number)
     RowPiece *const piece = &e->pieces[slot->piece];
     const RowImage *const image = image_of(e, piece);
     const size_t bytes = row_piece_bytes(image, piece->number);
-    const uint8_t *const rows = slot->filtered ? slot->raw : thread->filtered;
-    if (!slot->filtered && row_is_tiled(image))
-        predict(image, piece->number, slot, thread->filtered);
-    else if (!slot->filtered)
+    if (row_is_tiled(image))
+        predict(image, piece->number, thread->filtered);
+    else
         filter(e, image, piece->number, slot, thread);
-    piece->adler = deflate_adler(rows, bytes);
-    piece->bytes = deflate_block(thread->deflater, rows, bytes,
+    piece->adler = deflate_adler(thread->filtered, bytes);
+    piece->bytes = deflate_block(thread->deflater, thread->filtered, bytes,
                                  row_piece_ends(image, piece->number), slot->out);
 }
 

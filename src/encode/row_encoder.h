@@ -10,14 +10,14 @@ enum { ADLER_BYTES = 4 };
 
 /* What images take. */
 typedef struct Needs {
-    size_t n_there;     /* images that the device makes */
-    size_t pieces;      /* of all images */
-    size_t here, there; /* bytes of lists, results and copies, and of all there is */
+    size_t n_there;             /* images that the device makes */
+    size_t pieces, pieces_here; /* of all images, and of those that the processor makes */
+    size_t here, there;         /* bytes of lists, results and copies, and of all there is */
     size_t pieces_at, list_bytes, results_at, copies_at, scratch_at, rows_at; /* places in these */
     size_t pieces_there;
     uint64_t blocks_there;
-    /* Of the largest piece: its rows before packing with the one above them, filtered, compressed;
-     * what packing takes. */
+    /* Of the largest piece of the processor: its rows before packing with the one above them,
+     * filtered, compressed; what packing takes. */
     size_t raw, filtered, out, room;
 } Needs;
 
@@ -35,7 +35,6 @@ enum { NO_SLOT = -1 };
 /* A piece that the processor makes. */
 typedef struct RowSlot {
     size_t piece;
-    bool filtered; /* raw has filtered rows, else the image's */
     uint8_t *raw, *out;
 } RowSlot;
 
@@ -107,7 +106,7 @@ static inline bool row_piece_ends(const RowImage *image, size_t number)
 static inline const DeflatedPiece *row_piece_there(const RowEncoder *encoder, const RowImage *image,
                                                    size_t number)
 {
-    return (const DeflatedPiece *)encoder->call.results + image->first_there + number;
+    return &encoder->call.results[image->first_there + number];
 }
 
 /* Returns its description. */

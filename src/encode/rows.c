@@ -43,11 +43,7 @@ static Pieces pieces_of(const RowImage *image)
     Pieces pieces;
     if (row_is_tiled(image)) {
         const TiledPage *const page = &image->tiles.page;
-        const size_t width = page->tile_width < page->width ? page->tile_width : page->width;
-        const size_t rows = page->tile_height < page->height ? page->tile_height : page->height;
-        pieces = (Pieces){.n = page->n_tiles,
-                          .bytes = (size_t)page->tile_height * page->row_bytes,
-                          .raw = rows * width * page->channels * page->sample_bytes};
+        pieces = (Pieces){.n = page->n_tiles, .bytes = (size_t)page->tile_height * page->row_bytes};
     } else {
         const PngRows *const rows = &image->rows;
         const size_t piece_rows = png_piece_rows(rows);
@@ -56,7 +52,6 @@ static Pieces pieces_of(const RowImage *image)
                           .raw = (piece_rows + 1) * rows->from_bytes,
                           .room = 2 * rows->row_bytes};
     }
-    pieces.raw = larger(pieces.raw, pieces.bytes);
     pieces.pitch = padded(pieces.bytes, PIECE_ALIGN);
     pieces.out = padded(deflate_pieces_bound(pieces.bytes), PIECE_ALIGN);
     return pieces;
@@ -78,11 +73,13 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
             continue;
         const Pieces pieces = pieces_of(image);
         needs.pieces += pieces.n;
-        needs.filtered = larger(needs.filtered, pieces.bytes);
-        needs.raw = larger(needs.raw, pieces.raw);
-        needs.room = larger(needs.room, pieces.room);
-        if (!is_on_device(e, image))
+        if (!is_on_device(e, image)) {
+            needs.pieces_here += pieces.n;
+            needs.filtered = larger(needs.filtered, pieces.bytes);
+            needs.raw = larger(needs.raw, pieces.raw);
+            needs.room = larger(needs.room, pieces.room);
             continue;
+        }
         needs.n_there++;
         needs.pieces_there += pieces.n;
         needs.blocks_there += pieces.n * deflate_pieces_blocks(pieces.bytes, block);
@@ -93,7 +90,7 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
     needs.list_bytes = needs.pieces_at + needs.pieces_there * sizeof(DeflatePiece);
     needs.results_at = padded(needs.list_bytes, PLACE_ALIGN);
     needs.copies_at =
-        padded(needs.results_at + deflate_results_bytes(needs.pieces_there), PLACE_ALIGN);
+        padded(needs.results_at + deflate_results_there(needs.pieces_there), PLACE_ALIGN);
     needs.here = needs.copies_at + needs.pieces * sizeof(DeviceCopy);
     needs.scratch_at = padded(needs.here, PLACE_ALIGN);
     needs.rows_at =
@@ -105,9 +102,9 @@ static Needs needs_of(const RowEncoder *e, const RowImage *images, size_t n)
 
 static bool fits(const Needs *has, const Needs *needs)
 {
-    return needs->pieces <= has->pieces && needs->here <= has->here && needs->there <= has->there &&
-           needs->raw <= has->raw && needs->filtered <= has->filtered && needs->out <= has->out &&
-           needs->room <= has->room;
+    return needs->pieces <= has->pieces && needs->pieces_here <= has->pieces_here &&
+           needs->here <= has->here && needs->there <= has->there && needs->raw <= has->raw &&
+           needs->filtered <= has->filtered && needs->out <= has->out && needs->room <= has->room;
 }
 
 bool row_encoder_fits(const RowEncoder *e, const RowImage *images, size_t n)
@@ -196,11 +193,10 @@ static bool allocate_here(RowEncoder *e, const Needs *needs)
     const size_t wanted = (size_t)SLOTS_A_THREAD * e->n_threads;
     const size_t fit = SLOT_BYTES / (needs->raw + needs->out + 1);
     const size_t most = fit < wanted ? fit + 1 : wanted;
-    const size_t pieces = needs->pieces ? needs->pieces : 1;
-    e->n_slots = pieces < most ? pieces : most;
-    e->slots = calloc(e->n_slots, sizeof *e->slots);
+    e->n_slots = needs->pieces_here < most ? needs->pieces_here : most;
+    e->slots = calloc(e->n_slots + 1, sizeof *e->slots);
     e->out = malloc(e->n_slots * needs->out + 1);
-    e->pieces = calloc(pieces, sizeof *e->pieces);
+    e->pieces = calloc(needs->pieces + 1, sizeof *e->pieces);
     bool ok = e->slots && e->out && e->pieces;
     for (unsigned t = 0; t < e->n_threads && ok; t++) {
         e->threads[t].filtered = malloc(needs->filtered + 1);
@@ -249,6 +245,7 @@ ImgstatResult row_encoder_reserve(RowEncoder *e, const RowImage *images, size_t 
     if (e->pieces && fits(&e->has, &needs) && bytes <= e->files_bytes)
         return IMGSTAT_OK;
     needs.pieces = larger(needs.pieces, e->has.pieces);
+    needs.pieces_here = larger(needs.pieces_here, e->has.pieces_here);
     needs.here = larger(needs.here, e->has.here);
     needs.there = larger(needs.there, e->has.there);
     needs.raw = larger(needs.raw, e->has.raw);
@@ -367,7 +364,6 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
     const uint32_t blocks = deflate_pieces_number(coding, pieces, now->pieces_there);
     if (blocks == 0)
         return error_set(err, IMGSTAT_ERR_LIMIT, "too many pixels for one call");
-    const size_t result_bytes = deflate_results_bytes(now->pieces_there);
     e->call = (DeviceEncode){
         .lists = e->here,
         .pieces_at = now->pieces_at,
@@ -379,9 +375,10 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
         .n_blocks = blocks,
         .coding = coding,
         .lists_there = {e->there.address, now->list_bytes},
-        .results_there = {e->there.address + now->results_at, result_bytes},
-        .results = e->here + now->results_at,
+        .results_there = {e->there.address + now->results_at,
+                          deflate_results_there(now->pieces_there)},
+        .results = (DeflatedPiece *)(void *)(e->here + now->results_at),
         .scratch = {e->there.address + now->scratch_at, now->rows_at - now->scratch_at}};
-    memset(e->call.results, 0, result_bytes);
+    memset(e->call.results, 0, now->pieces_there * sizeof(DeflatedPiece));
     return e->device->ops->encode_async(e->device, stream, &e->call, err);
 }

@@ -25,8 +25,7 @@ typedef struct RowImage {
     /* Set by row_encoder_finish: where its bytes are, until row_encoder_async. */
     uint8_t *at;
     size_t bytes;
-    bool
-        on_device; /* set by row_encoder_async: the device makes it, as far as runs make it small */
+    bool on_device; /* set by row_encoder_async: the device makes it */
     /* The encoder's: */
     size_t piece_rows, first_there;
     uint32_t adler;

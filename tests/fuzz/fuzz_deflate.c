@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!from || !to || !again)
         abort();
     const size_t n = expand(data, size, from);
-    for (int coding = 0; coding <= DEFLATE_RUNS_FAST; coding++)
+    for (int coding = 0; coding <= DEFLATE_SEARCH_FAST; coding++)
         run_coder((DeflateCoding)coding, from, n, size % 2 == 0, to, again);
     for (int fast = 0; fast < 2; fast++) {
         if (!deflater[fast] && !(deflater[fast] = deflater_create(-1, fast)))

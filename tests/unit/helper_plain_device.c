@@ -3,14 +3,18 @@
 #include "helper_plain_device.h"
 
 #include "codec/deflate.h"
-#include "codec/device_pieces.h"
 #include "codec/match_gain.h"
 #include "codec/tile_lanes.h"
 #include "png/filter.h"
 
-#include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
 
 static void filter_image(const FilterImage *image)
 {
@@ -42,15 +46,14 @@ static void predict_image(const TiledImage *image)
     }
 }
 
-static ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
-                                  ImgstatError *err)
+ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
+                           ImgstatError *err)
 {
     DeflateCoder *const coder = deflate_coder_create();
     const DeflatePiece *const pieces =
         (const DeflatePiece *)(const void *)((const uint8_t *)call->lists + call->pieces_at);
     DeflatedPiece *const results = call->results;
-    uint8_t *const pay = (uint8_t *)(results + call->n_pieces);
-    static MatchGain gain;
+    MatchGain *const gain = malloc(sizeof *gain);
     (void)device, (void)stream, (void)err;
     for (size_t i = 0; i < call->n_images; i++)
         if (call->tiled)
@@ -61,18 +64,22 @@ static ImgstatResult plain_encode(Device *device, void *stream, const DeviceEnco
     for (size_t i = 0; i < call->n_pieces; i++) {
         const uint8_t *const from = (const uint8_t *)(uintptr_t)pieces[i].from;
         const size_t n = pieces[i].n;
-        cr_assert_eq(pieces[i].first_block, block);
-        cr_assert(pieces[i].from % 16 == 0 && pieces[i].to % 4 == 0);
+        require(pieces[i].first_block == block);
+        require(pieces[i].from % 16 == 0 && pieces[i].to % 4 == 0);
         block += (uint32_t)deflate_pieces_blocks(n, deflate_pieces_block(call->coding));
-        pay[i] = match_gain_pays(&gain, coder, from, n, call->coding == DEFLATE_RUNS_FAST);
+        const bool fast = call->coding == DEFLATE_RUNS_FAST;
+        const DeflateCoding coding = !match_gain_pays(gain, coder, from, n, fast) ? call->coding
+                                     : fast ? DEFLATE_SEARCH_FAST
+                                            : DEFLATE_SEARCH;
         uint8_t *const room = malloc(deflate_coder_bound(n)); /* a GPU tries nothing in vain */
-        results[i].bytes = deflate_coder_write(coder, call->coding, from, n, pieces[i].last, room);
-        cr_assert_leq(results[i].bytes, deflate_pieces_bound(n));
+        results[i].bytes = deflate_coder_write(coder, coding, from, n, pieces[i].last, room);
+        require(results[i].bytes <= deflate_pieces_bound(n));
         memcpy((uint8_t *)(uintptr_t)pieces[i].to, room, results[i].bytes);
         free(room);
         results[i].adler = deflate_adler(from, n);
     }
-    cr_assert_eq(block, call->n_blocks);
+    require(block == call->n_blocks);
+    free(gain);
     deflate_coder_destroy(coder);
     return IMGSTAT_OK;
 }

@@ -20,6 +20,7 @@ typedef struct DeflateWork {
     size_t n;
     uint32_t n_blocks;
     DeflateCoding coding;
+    uint8_t *pays; /* a byte a piece; NULL: none is searched */
 } DeflateWork;
 
 static size_t padded(size_t bytes)
@@ -37,7 +38,12 @@ static cudaError_t call_deflate(Bench *bench, const BenchCase *c, void *work, co
 {
     const DeflateWork *const w = (const DeflateWork *)work;
     (void)c, (void)in;
-    return cuda_deflate(w->coding, w->pieces, w->n, w->n_blocks, w->results, w->scratch,
+    if (w->pays) {
+        const cudaError_t status = cudaMemsetAsync(w->pays, 1, w->n, bench->stream);
+        if (status != cudaSuccess)
+            return status;
+    }
+    return cuda_deflate(w->coding, w->pieces, w->n, w->n_blocks, w->pays, w->results, w->scratch,
                         bench->stream);
 }
 
@@ -87,12 +93,18 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
     static const struct {
         const char *name;
         DeflateCoding coding;
-    } settings[] = {{"deflate_pieces", DEFLATE_RUNS}, {"deflate_pieces, fast", DEFLATE_RUNS_FAST}};
+        bool search;
+    } settings[] = {{"deflate_pieces", DEFLATE_RUNS, false},
+                    {"deflate_pieces, fast", DEFLATE_RUNS_FAST, false},
+                    {"deflate_searched", DEFLATE_RUNS, true},
+                    {"deflate_searched, fast", DEFLATE_RUNS_FAST, true}};
     BenchCase c = bench_case("deflate", IMGSTAT_U8, 3, pattern, bytes);
     c.writes = true;
     c.cached = true; /* one set of pieces */
-    if (!bench_wanted(bench, &c, "filter_rows") && !bench_wanted(bench, &c, settings[0].name) &&
-        !bench_wanted(bench, &c, settings[1].name))
+    bool wanted = bench_wanted(bench, &c, "filter_rows");
+    for (const auto &setting : settings)
+        wanted = wanted || bench_wanted(bench, &c, setting.name);
+    if (!wanted)
         return;
     const size_t row = (size_t)c.width * c.channels, rows = PIECE_BYTES / (1 + row);
     const size_t n = (c.height + rows - 1) / rows, from_bytes = padded(rows * (1 + row));
@@ -111,7 +123,7 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
     const uint32_t n_blocks = deflate_pieces_number(DEFLATE_RUNS, pieces.data(), n);
     const size_t list = padded(n * sizeof pieces[0]), results = padded(n * sizeof(DeflatedPiece));
     unsigned char *const scratch = (unsigned char *)bench_scratch(
-        bench, ALIGN + list + results + deflate_pieces_scratch(n, n_blocks));
+        bench, ALIGN + list + results + padded(n) + deflate_pieces_scratch(n, n_blocks));
     if (!scratch)
         return;
     FilterImage image;
@@ -128,10 +140,11 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
     DeflateWork work = {(const FilterImage *)scratch,
                         (const DeflatePiece *)(scratch + ALIGN),
                         (DeflatedPiece *)(scratch + ALIGN + list),
-                        scratch + ALIGN + list + results,
+                        scratch + ALIGN + list + results + padded(n),
                         n,
                         n_blocks,
-                        DEFLATE_RUNS};
+                        DEFLATE_RUNS,
+                        NULL};
     if (!bench_ok(bench, cudaMemcpy(scratch, &image, sizeof image, cudaMemcpyHostToDevice),
                   "upload") ||
         !bench_ok(bench,
@@ -143,6 +156,7 @@ static void deflate_case(Bench *bench, size_t bytes, BenchPattern pattern)
     bench_row(bench, &c, "filter_rows", call_filter, &work, true);
     for (const auto &setting : settings) {
         work.coding = setting.coding;
+        work.pays = setting.search ? scratch + ALIGN + list + results : NULL;
         if (bench_wanted(bench, &c, setting.name))
             bench_row(bench, &c, setting.name, call_deflate, &work,
                       is_right(bench, &c, &work, pieces));

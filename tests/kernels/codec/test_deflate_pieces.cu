@@ -20,7 +20,7 @@ enum { GUARD = 32, SKIPPED = 77, MOST = 200000 };
 typedef std::vector<uint8_t> Bytes;
 
 static struct {
-    size_t pieces, bytes, failures, pay;
+    size_t pieces, bytes, failures, pay, searched;
     uint64_t state;
 } test;
 
@@ -99,9 +99,16 @@ static void check_gain(DeflateCoder *coder, DeflateCoding coding, const DeflateP
     fatal(cudaFree(pays), "cudaFree");
 }
 
+/* The coding of the pieces of a launch that are searched for matches. */
+static DeflateCoding searched(DeflateCoding coding)
+{
+    return coding == DEFLATE_RUNS_FAST ? DEFLATE_SEARCH_FAST : DEFLATE_SEARCH;
+}
+
 /* Compresses all of them in one launch. Their bytes begin at every place after a boundary, and the
- * last ones end with their memory. */
-static void check(DeflateCoder *coder, DeflateCoding coding, const std::vector<Case> &cases)
+ * last ones end with their memory. share: one piece in so many is not searched; 0: none is. */
+static void check(DeflateCoder *coder, DeflateCoding coding, const std::vector<Case> &cases,
+                  size_t share)
 {
     const size_t n = cases.size();
     std::vector<DeflatePiece> pieces(n);
@@ -138,12 +145,22 @@ static void check(DeflateCoder *coder, DeflateCoding coding, const std::vector<C
     fatal(cudaMemset(out, POISON, n_out), "cudaMemset");
     fatal(cudaMemset(scratch, POISON, scratch_bytes), "cudaMemset");
     fatal(cudaMemset(device_results, POISON, n * sizeof results[0]), "cudaMemset");
-    fatal(cuda_deflate(coding, device_pieces, n, blocks, device_results, scratch, 0), "deflate");
+    Bytes pays(n);
+    for (size_t i = 0; i < n; i++)
+        pays[i] = share > 0 && i % share != share - 1;
+    uint8_t *const device_pays = device_memory<uint8_t>(n);
+    fatal(cudaMemcpy(device_pays, pays.data(), n, cudaMemcpyHostToDevice), "upload");
+    fatal(cuda_deflate(coding, device_pieces, n, blocks, share > 0 ? device_pays : NULL,
+                       device_results, scratch, 0),
+          "deflate");
     fatal(cudaMemcpy(to.data(), out, n_out, cudaMemcpyDeviceToHost), "download");
     fatal(cudaMemcpy(results.data(), device_results, n * sizeof results[0], cudaMemcpyDeviceToHost),
           "download");
-    for (size_t i = 0; i < n; i++)
-        compare(coder, coding, cases[i], results[i], &to[out_at[i]]);
+    for (size_t i = 0; i < n; i++) {
+        const bool search = coding != DEFLATE_STORED && pays[i];
+        test.searched += search;
+        compare(coder, search ? searched(coding) : coding, cases[i], results[i], &to[out_at[i]]);
+    }
     if (coding != DEFLATE_STORED)
         check_gain(coder, coding, device_pieces, cases);
     fatal(cudaFree(in), "cudaFree");
@@ -151,15 +168,16 @@ static void check(DeflateCoder *coder, DeflateCoding coding, const std::vector<C
     fatal(cudaFree(device_pieces), "cudaFree");
     fatal(cudaFree(device_results), "cudaFree");
     fatal(cudaFree(scratch), "cudaFree");
+    fatal(cudaFree(device_pays), "cudaFree");
 }
 
 /* Every pattern at sizes around all boundaries. */
 static std::vector<Case> pattern_cases(void)
 {
-    static const size_t sizes[] = {0,     1,      2,      7,      8,      9,     17,
-                                   63,    64,     65,     127,    128,    129,   257,
-                                   4097,  16384,  16385,  32768,  65535,  65536, 65537,
-                                   65544, 131070, 131071, 131072, 131073, MOST};
+    static const size_t sizes[] = {0,     1,     2,      7,      8,      9,      17,    63,
+                                   64,    65,    127,    128,    129,    257,    4097,  8191,
+                                   8193,  8207,  8208,   16384,  16385,  32768,  65535, 65536,
+                                   65537, 65544, 131070, 131071, 131072, 131073, MOST};
     std::vector<Case> cases;
     size_t number = 0;
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
@@ -209,12 +227,15 @@ int main(int argc, char **argv)
     DeflateCoder *const coder = deflate_coder_create();
     const std::vector<Case> patterns = pattern_cases();
     for (int coding = DEFLATE_STORED; coding <= DEFLATE_RUNS_FAST; coding++) {
-        check(coder, (DeflateCoding)coding, patterns);
-        check(coder, (DeflateCoding)coding, random_cases(is_run(1, 2) ? 300 : 12));
-        check(coder, (DeflateCoding)coding, std::vector<Case>(1, patterns[0]));
+        for (size_t share = 0; share <= 5; share += 5) {
+            check(coder, (DeflateCoding)coding, patterns, share);
+            check(coder, (DeflateCoding)coding, random_cases(is_run(1, 2) ? 300 : 12), share);
+            check(coder, (DeflateCoding)coding, std::vector<Case>(1, patterns[0]), share);
+        }
     }
     deflate_coder_destroy(coder);
-    printf("test_deflate_pieces: %zu pieces, %zu bytes, matches pay in %zu, %zu failures\n",
-           test.pieces, test.bytes, test.pay, test.failures);
+    printf("test_deflate_pieces: %zu pieces, %zu bytes, matches pay in %zu, %zu were searched, %zu "
+           "failures\n",
+           test.pieces, test.bytes, test.pay, test.searched, test.failures);
     return test.failures > 0 || test.pieces == 0;
 }

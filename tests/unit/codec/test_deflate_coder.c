@@ -13,7 +13,7 @@
 
 TestSuite(deflate_coder);
 
-enum { MOST = 200000, GUARD = 64, BLOCK = 65536 };
+enum { MOST = 200000, GUARD = 64, BLOCK = 65536, CODINGS = DEFLATE_SEARCH_FAST + 1 };
 
 /* ---- The text ---- */
 
@@ -81,6 +81,86 @@ static void find_matches(const uint8_t *from, size_t n, size_t shortest, unsigne
     }
 }
 
+/* RFC 1951's table of distances, searched. */
+static unsigned distance_symbol(unsigned distance, unsigned *extra, unsigned *extra_bits)
+{
+    unsigned symbol = 0, base = 1, bits = 0;
+    while (distance >= base + (1u << bits)) {
+        base += 1u << bits;
+        symbol++;
+        bits = symbol < 4 ? 0 : symbol / 2 - 1;
+    }
+    *extra = distance - base;
+    *extra_bits = bits;
+    return symbol;
+}
+
+static uint64_t number(const uint8_t *at, unsigned bytes)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint64_t)at[i] << 8 * i;
+    return v;
+}
+
+static size_t hash(const uint8_t *at, unsigned key)
+{
+    const uint64_t c = 11400714819323198485u, v = number(at, 8);
+    if (key == 4)
+        return (uint32_t)(v * 2654435761u) >> 17;
+    return (key == 8 ? c * v : c * ((c * v) ^ number(at + 8, 8))) >> 49;
+}
+
+/* length[i], distance[i]: the match of byte i of the block. Blocks before it are full. */
+static void find_far(const uint8_t *piece, size_t at, size_t n, bool fast, unsigned *length,
+                     unsigned *distance)
+{
+    static const unsigned keys[] = {16, 8, 4};
+    size_t *const last = calloc(3 << 15, sizeof *last); /* places, and one */
+    for (size_t p = 0; p < at + n; p++) {
+        const size_t span = p / 8192 * 8192 + 8192, end = span < at + n ? span : at + n;
+        const bool keyed = p + 16 <= end;
+        bool plain = p > 0 && keyed;
+        size_t d = 0, l = 0;
+        for (size_t k = 0; plain && k < 4; k++)
+            plain = piece[p + k] == piece[p - 1];
+        if (plain)
+            d = 1;
+        for (unsigned k = 0; keyed && !plain && k < 3; k++) {
+            if (fast && keys[k] != 8)
+                continue;
+            size_t *const place = &last[(k << 15) + hash(piece + p, keys[k])];
+            const size_t there = *place > 0 ? *place - 1 : p;
+            if (d == 0 && p - there <= 32767 && memcmp(piece + p, piece + there, keys[k]) == 0)
+                d = p - there;
+            *place = p + 1;
+        }
+        if (p < at)
+            continue;
+        while (d > 0 && l < 258 && p + l < end && piece[p + l] == piece[p + l - d])
+            l++;
+        length[p - at] = fast && l < 8 ? 0 : (unsigned)l;
+        distance[p - at] = (unsigned)d;
+    }
+    free(last);
+}
+
+/* The same as find_matches, with distances. */
+static void find_far_matches(const uint8_t *piece, size_t at, size_t n, bool fast, unsigned *match,
+                             unsigned *distance)
+{
+    find_far(piece, at, n, fast, match, distance);
+    for (size_t i = 0; i < n;) {
+        if (match[i] == 0) {
+            match[i++] = 1;
+            continue;
+        }
+        const size_t end = i + match[i];
+        for (i++; i < end; i++)
+            match[i] = 0;
+    }
+}
+
 static void count_symbols(const uint8_t *from, size_t n, const unsigned *match, bool fast,
                           uint32_t counts[286])
 {
@@ -127,19 +207,21 @@ static unsigned head_symbols(const uint8_t *lengths, unsigned n, unsigned (*out)
     return made;
 }
 
-static void put_head(Stream *s, const uint8_t *of_symbols, bool final)
+static void put_head(Stream *s, const uint8_t *of_symbols, const uint8_t *of_distances, bool final)
 {
     static const unsigned order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                      11, 4,  12, 3, 13, 2, 14, 1, 15};
-    unsigned n = 286, symbols[300][3], lengths_n = 19;
-    uint8_t all[288], lengths[19];
+    unsigned n = 286, n_distances = 30, symbols[316][3], lengths_n = 19;
+    uint8_t all[316], lengths[19];
     uint16_t codes[19];
     uint32_t counts[19] = {0};
     while (of_symbols[n - 1] == 0)
         n--;
     memcpy(all, of_symbols, n);
-    all[n] = all[n + 1] = 1;
-    const unsigned made = head_symbols(all, n + 2, symbols);
+    while (of_distances[n_distances - 1] == 0)
+        n_distances--;
+    memcpy(all + n, of_distances, n_distances);
+    const unsigned made = head_symbols(all, n + n_distances, symbols);
     for (unsigned i = 0; i < made; i++)
         counts[symbols[i][0]]++;
     huffman_lengths(counts, 19, 7, lengths);
@@ -149,7 +231,7 @@ static void put_head(Stream *s, const uint8_t *of_symbols, bool final)
     put(s, final, 1);
     put(s, 2, 2);
     put(s, n - 257, 5);
-    put(s, 1, 5);
+    put(s, n_distances - 1, 5);
     put(s, lengths_n - 4, 4);
     for (unsigned i = 0; i < lengths_n; i++)
         put(s, lengths[order[i]], 3);
@@ -159,18 +241,48 @@ static void put_head(Stream *s, const uint8_t *of_symbols, bool final)
     }
 }
 
-static void put_block(Stream *s, const uint8_t *from, size_t n, bool fast, bool final)
+/* The lengths of codes of the distances that occur, of two at least. */
+static void distance_lengths(const unsigned *match, const unsigned *distance, size_t n,
+                             uint8_t lengths[30])
 {
+    uint32_t counts[30] = {0};
+    unsigned extra, bits, used = 0;
+    for (size_t i = 0; i < n; i++)
+        if (match[i] > 1)
+            counts[distance_symbol(distance[i], &extra, &bits)]++;
+    for (unsigned d = 0; d < 30; d++)
+        used += counts[d] > 0;
+    for (unsigned d = 0; used < 2; d++)
+        if (counts[d] == 0) {
+            counts[d] = 1;
+            used++;
+        }
+    huffman_lengths(counts, 30, 12, lengths);
+}
+
+static void put_block(Stream *s, const uint8_t *piece, size_t at, size_t n, DeflateCoding coding,
+                      bool final)
+{
+    const uint8_t *const from = piece + at;
     unsigned *const match = malloc((n + 1) * sizeof *match), extra, bits;
+    unsigned *const distance = malloc((n + 1) * sizeof *distance);
     uint32_t counts[286];
-    uint8_t lengths[286];
-    uint16_t codes[286];
+    uint8_t lengths[286], far_lengths[30];
+    uint16_t codes[286], far_codes[30];
     const Stream before = *s;
-    find_matches(from, n, fast ? 16 : 8, match);
-    count_symbols(from, n, match, fast, counts);
+    if (coding == DEFLATE_RUNS || coding == DEFLATE_RUNS_FAST) {
+        find_matches(from, n, coding == DEFLATE_RUNS_FAST ? 16 : 8, match);
+        for (size_t i = 0; i < n; i++)
+            distance[i] = 1;
+    } else {
+        find_far_matches(piece, at, n, coding == DEFLATE_SEARCH_FAST, match, distance);
+    }
+    count_symbols(from, n, match, coding == DEFLATE_RUNS_FAST, counts);
     huffman_lengths(counts, 286, 12, lengths);
     huffman_codes(lengths, 286, codes);
-    put_head(s, lengths, final);
+    distance_lengths(match, distance, n, far_lengths);
+    huffman_codes(far_lengths, 30, far_codes);
+    put_head(s, lengths, far_lengths, final);
     for (size_t i = 0; i < n; i++) {
         if (match[i] == 1)
             put(s, codes[from[i]], lengths[from[i]]);
@@ -179,7 +291,9 @@ static void put_block(Stream *s, const uint8_t *from, size_t n, bool fast, bool 
         const unsigned symbol = length_symbol(match[i], &extra, &bits);
         put(s, codes[symbol], lengths[symbol]);
         put(s, extra, bits);
-        put(s, 0, 1);
+        const unsigned far = distance_symbol(distance[i], &extra, &bits);
+        put(s, far_codes[far], far_lengths[far]);
+        put(s, extra, bits);
     }
     put(s, codes[256], lengths[256]);
     if (s->bits - before.bits >= 8 * n + 35 * ((n + 65534) / 65535)) {
@@ -189,6 +303,7 @@ static void put_block(Stream *s, const uint8_t *from, size_t n, bool fast, bool 
         put_stored(s, from, n, final);
     }
     free(match);
+    free(distance);
 }
 
 static size_t reference(DeflateCoding coding, const uint8_t *from, size_t n, bool last, uint8_t *to)
@@ -201,7 +316,7 @@ static size_t reference(DeflateCoding coding, const uint8_t *from, size_t n, boo
     size_t at = 0;
     do {
         const size_t taken = n - at < BLOCK ? n - at : BLOCK;
-        put_block(&s, from + at, taken, coding == DEFLATE_RUNS_FAST, last && at + taken == n);
+        put_block(&s, from, at, taken, coding, last && at + taken == n);
         at += taken;
     } while (at < n);
     if (!last)
@@ -236,7 +351,7 @@ static void compare(CpuLevel level)
     unsigned streams = 0;
     for (int pattern = 0; pattern < PATTERNS; pattern++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int how = 0; how < 6; how++, streams++) {
+            for (int how = 0; how < 2 * CODINGS; how++, streams++) {
                 const DeflateCoding coding = (DeflateCoding)(how / 2);
                 const size_t n = sizes[s], room = deflate_coder_bound(n);
                 const bool last = how % 2;
@@ -256,7 +371,7 @@ static void compare(CpuLevel level)
                     expect_inflates(to, made, exact + 1, n);
                 free(exact);
             }
-    cr_assert_eq(streams, PATTERNS * 6 * sizeof sizes / sizeof *sizes);
+    cr_assert_eq(streams, PATTERNS * 2 * CODINGS * sizeof sizes / sizeof *sizes);
     deflate_coder_destroy(coder);
     free(to);
     free(expected);
@@ -308,7 +423,7 @@ Test(deflate_coder, pieces_follow_each_other)
     fill_pattern(DIFFERENCES, 3, from, MOST);
     for (size_t at = 0, n = 1; at < MOST; at += n, n = n * 3 + 1) {
         n = n < MOST - at ? n : MOST - at;
-        const DeflateCoding coding = (DeflateCoding)(n % 3);
+        const DeflateCoding coding = (DeflateCoding)(n % CODINGS);
         bytes += deflate_coder_write(coder, coding, from + at, n, at + n == MOST, to + bytes);
     }
     expect_inflates(to, bytes, from, MOST);

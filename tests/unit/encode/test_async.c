@@ -283,20 +283,6 @@ Test(encode_async, files_of_a_device)
     check_tiffs(true);
 }
 
-/* A device that makes nothing leaves all to the processor. */
-Test(encode_async, files_of_a_device_that_makes_nothing)
-{
-    static Batch b;
-    open_device(&b, true);
-    b.ops.encode_async = cpu_device_ops.encode_async;
-    add_all(&b);
-    create(&b, 0);
-    encode(&b);
-    for (size_t i = 0; i < b.n; i++)
-        compare(&b, i);
-    release(&b);
-}
-
 static void check_refused(bool plain, const char *format)
 {
     static Batch b;

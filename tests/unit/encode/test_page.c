@@ -162,12 +162,9 @@ static void check_tiffs(DeviceOps ops, ThreadPool *pool, unsigned n)
 Test(encode_page, strips_and_tiles)
 {
     ThreadPool *pool = NULL;
-    DeviceOps nothing = plain_device_ops();
-    nothing.encode_async = cpu_device_ops.encode_async;
     cr_assert_eq(thread_pool_create(2, &pool, NULL), IMGSTAT_OK);
     check_tiffs(plain_device_ops(), pool, all_run() ? 4000 : 400);
     check_tiffs(plain_device_ops(), NULL, 101);
-    check_tiffs(nothing, pool, 100);
     check_tiffs(cpu_device_ops, NULL, 102);
     thread_pool_destroy(pool);
 }
