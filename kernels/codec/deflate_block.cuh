@@ -7,7 +7,12 @@
 #include "codec/code_lengths.cuh"
 #include "codec/deflate_pieces.h"
 #include "common/lane_table.cuh"
+#include "common/load_words.cuh"
 #include "common/tuning.cuh"
+
+extern "C" {
+#include "codec/deflate_format.h"
+}
 
 enum {
     THREADS = DEFLATE_THREADS,
@@ -25,8 +30,8 @@ enum {
     SYMBOLS = 286,
     SHORTEST_MATCH = 3,
     LONGEST_MATCH = 258,
-    DISTANCES = 30,
-    FEWEST_DISTANCES = 2,
+    DISTANCES = DEFLATE_DISTANCES,
+    FEWEST_DISTANCES = DEFLATE_FEWEST_DISTANCES,
     HEAD_SYMBOLS = 320, /* lengths of codes in a head, at most; a multiple of 32 */
     LONGEST_CODE = 12,
     LENGTH_CODES = 19,
@@ -146,13 +151,8 @@ DEVICE uint4 load_vector(const Block &block, unsigned at)
     const unsigned left = block.n - at;
     if (odd == 0 && left >= 16)
         return __ldg((const uint4 *)from);
-    if (left >= 20 && from - over >= block.begin) {
-        const uint32_t *const words = (const uint32_t *)(from - over);
-        const uint32_t a = __ldg(words), b = __ldg(words + 1), c = __ldg(words + 2),
-                       d = __ldg(words + 3), e = __ldg(words + 4);
-        return make_uint4(__funnelshift_r(a, b, 8 * over), __funnelshift_r(b, c, 8 * over),
-                          __funnelshift_r(c, d, 8 * over), __funnelshift_r(d, e, 8 * over));
-    }
+    if (left >= 20 && from - over >= block.begin)
+        return load_words(from);
     return load_bytes(from, min(left, 16u));
 }
 

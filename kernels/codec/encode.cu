@@ -4,7 +4,7 @@
 #include "codec/filter_rows.h"
 #include "codec/load_kernel.cuh"
 #include "codec/tiles.cuh"
-#include "common/inline.cuh"
+#include "common/load_words.cuh"
 #include "common/tuning.cuh"
 #include "device/cuda_device.h"
 
@@ -62,20 +62,12 @@ ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *
 DEVICE uint4 load_any(const uint8_t *from, bool exact)
 {
     const unsigned over = (uintptr_t)from % 4;
-    uint32_t word[5] = {0};
-    if (over > 0 && exact) {
+    if (over == 0 || !exact)
+        return load_words(from);
+    uint32_t word[4] = {0};
 #pragma unroll
-        for (int b = 0; b < 16; b++)
-            word[b / 4] |= (uint32_t)from[b] << 8 * (b % 4);
-        return make_uint4(word[0], word[1], word[2], word[3]);
-    }
-    const uint32_t *const words = (const uint32_t *)(from - over);
-#pragma unroll
-    for (int w = 0; w < 5; w++)
-        word[w] = w < 4 || over > 0 ? __ldg(words + w) : 0;
-#pragma unroll
-    for (int w = 0; w < 4; w++)
-        word[w] = __funnelshift_r(word[w], word[w + 1], 8 * over);
+    for (int b = 0; b < 16; b++)
+        word[b / 4] |= (uint32_t)from[b] << 8 * (b % 4);
     return make_uint4(word[0], word[1], word[2], word[3]);
 }
 

@@ -65,17 +65,6 @@ DEVICE bool is_inside(const Part &part, uint64_t i)
     return i >= 3 && i + 20 <= part.n;
 }
 
-/* Loads 16 bytes from any address by words, which may reach 3 bytes farther on both sides. */
-DEVICE uint4 load_words(const uint8_t *from)
-{
-    const unsigned over = (uintptr_t)from % 4;
-    const uint32_t *const words = (const uint32_t *)(from - over);
-    const uint32_t a = __ldg(words), b = __ldg(words + 1), c = __ldg(words + 2),
-                   d = __ldg(words + 3), e = over > 0 ? __ldg(words + 4) : 0;
-    return make_uint4(__funnelshift_r(a, b, 8 * over), __funnelshift_r(b, c, 8 * over),
-                      __funnelshift_r(c, d, 8 * over), __funnelshift_r(d, e, 8 * over));
-}
-
 /* Up to 16 bytes of a piece from byte i on, zeros behind them. */
 DEVICE uint4 load_sixteen(const Part &part, uint64_t i)
 {
@@ -395,16 +384,8 @@ DEVICE void make_distance_codes(Coder *coder, Search *search)
             atomicAdd(&search->distance_counts[distance_symbol(search->distance[i], &bits)], 1u);
         }
     __syncthreads(); /* distances are counted */
-    if (threadIdx.x == 0) {
-        unsigned used = 0;
-        for (unsigned d = 0; d < DISTANCES; d++)
-            used += search->distance_counts[d] > 0;
-        for (unsigned d = 0; used < FEWEST_DISTANCES; d++)
-            if (search->distance_counts[d] == 0) {
-                search->distance_counts[d] = 1;
-                used++;
-            }
-    }
+    if (threadIdx.x == 0)
+        deflate_complete_distances(search->distance_counts);
     __syncthreads(); /* two occur */
     uint8_t *const lengths = (uint8_t *)search->distance_lengths;
     code_lengths<THREADS>(&coder->room, search->distance_counts, DISTANCES, LONGEST_CODE, lengths);

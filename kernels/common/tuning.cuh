@@ -161,6 +161,7 @@ enum { ADLER_THREADS = 256, ADLER_BLOCKS = 16, EXPAND_THREADS = 256, EXPAND_BLOC
 enum { CODED_THREADS = 256, CODED_ROWS = 32 };
 /* Deflating: several blocks an SM hide the threads that work alone. */
 enum { DEFLATE_THREADS = 256, DEFLATE_BLOCKS = 4 };
+enum { SEARCH_BLOCKS = 2 }; /* of those that are searched for matches: shared memory has no more */
 enum { FILTER_THREADS = 256 };
 /* Blocks of a copy to host memory: enough that one large piece fills the bus. */
 enum { COPY_THREADS = 256, COPY_BLOCKS = 8 };

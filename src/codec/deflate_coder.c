@@ -21,7 +21,6 @@ enum {
     FIRST_LENGTH = 257, /* the symbol of matches of 3 bytes */
     SYMBOLS = 286,
     SHORTEST_MATCH = 3,
-    FEWEST_DISTANCES = 2, /* of one bit each, where fewer occur: they make the code complete */
     LENGTH_CODE_LIMIT = 7,
     REPEAT = 16, /* the length before, 3 to 6 times; */
     ZEROS = 17,  /* length 0, 3 to 10 times; */
@@ -153,17 +152,9 @@ static void count_far(DeflateCoder *coder, const uint8_t *from, size_t n)
     coder->counts[END_OF_BLOCK] = 1;
 }
 
-/* Distances that do not occur count once, the first of them, until two count. */
 static void make_distance_codes(DeflateCoder *coder)
 {
-    unsigned used = 0;
-    for (unsigned d = 0; d < DEFLATE_DISTANCES; d++)
-        used += coder->distance_counts[d] > 0;
-    for (unsigned d = 0; used < FEWEST_DISTANCES; d++)
-        if (coder->distance_counts[d] == 0) {
-            coder->distance_counts[d] = 1;
-            used++;
-        }
+    deflate_complete_distances(coder->distance_counts);
     huffman_lengths(coder->distance_counts, DEFLATE_DISTANCES, LITERAL_LONGEST,
                     coder->lengths + SYMBOLS);
 }

@@ -3,9 +3,16 @@
 #ifndef IMGSTAT_CODEC_DEFLATE_FORMAT_H
 #define IMGSTAT_CODEC_DEFLATE_FORMAT_H
 
+#include "base/sample.h"
+
 #include <stdint.h>
 
-enum { DEFLATE_LENGTHS = 29, DEFLATE_DISTANCES = 30, DEFLATE_LENGTH_CODES = 19 };
+enum {
+    DEFLATE_LENGTHS = 29,
+    DEFLATE_DISTANCES = 30,
+    DEFLATE_FEWEST_DISTANCES = 2, /* that have a code: they make it complete */
+    DEFLATE_LENGTH_CODES = 19
+};
 
 /* Section 3.2.5: the shortest match of each length symbol, and its extra bits. */
 static const uint16_t deflate_length_base[DEFLATE_LENGTHS] = {
@@ -20,6 +27,19 @@ static inline unsigned deflate_distance_symbol(unsigned distance, unsigned *extr
     const unsigned v = distance - 1, most = 31u - (unsigned)__builtin_clz(v | 2); /* bit */
     *extra_bits = most - 1;
     return 2 * *extra_bits + (v >> *extra_bits);
+}
+
+/* Distances that do not occur count once, the first of them, until two count. */
+IMGSTAT_INLINE void deflate_complete_distances(uint32_t counts[DEFLATE_DISTANCES])
+{
+    unsigned used = 0;
+    for (unsigned d = 0; d < DEFLATE_DISTANCES; d++)
+        used += counts[d] > 0;
+    for (unsigned d = 0; used < DEFLATE_FEWEST_DISTANCES; d++)
+        if (counts[d] == 0) {
+            counts[d] = 1;
+            used++;
+        }
 }
 
 /* Section 3.2.7: the order in which the lengths of the code of code lengths are written. */
