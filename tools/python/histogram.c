@@ -227,8 +227,7 @@ static PyGetSetDef histogram_getset[] = {
 static PyMethodDef histogram_methods[] = {
     HTML_METHOD,
     {"_of", histogram_of, METH_VARARGS | METH_CLASS, "Makes a histogram of what was pickled."},
-    {"__copy__", object_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", object_itself, METH_O, NULL},
+    COPY_METHODS,
     {"__reduce__", histogram_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -523,8 +523,7 @@ static PyGetSetDef stats_getset[] = {
 static PyMethodDef stats_methods[] = {
     HTML_METHOD,
     {"_of", stats_of, METH_VARARGS | METH_CLASS, "Makes Stats of what was pickled."},
-    {"__copy__", object_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", object_itself, METH_O, NULL},
+    COPY_METHODS,
     {"__reduce__", stats_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -116,8 +116,7 @@ static PyObject *batch_reduce(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef batch_methods[] = {
-    {"__copy__", object_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", object_itself, METH_O, NULL},
+    COPY_METHODS,
     {"__reduce__", batch_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -218,8 +218,7 @@ static PyMethodDef methods[] = {
     {"to_json", to_json, METH_NOARGS, to_json_doc},
     {"load", load, METH_O | METH_CLASS, load_doc},
     {"save", WITH_WORDS(saved_save), save_doc},
-    {"__copy__", object_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", object_itself, METH_O, NULL},
+    COPY_METHODS,
     {"__reduce__", saved_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

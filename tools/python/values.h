@@ -24,4 +24,11 @@ PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint1
 /* __copy__ and __deepcopy__ of what never changes: its copy is itself. */
 PyObject *object_itself(PyObject *self, PyObject *unused);
 
+/* Both, for a table of methods. */
+#define COPY_METHODS                                \
+    {"__copy__", object_itself, METH_NOARGS, NULL}, \
+    {                                               \
+        "__deepcopy__", object_itself, METH_O, NULL \
+    }
+
 #endif
