@@ -12,7 +12,7 @@ static inline unsigned equal_bytes_of(uint64_t differ)
     return (unsigned)(host_big_endian ? __builtin_clzll(differ) : __builtin_ctzll(differ)) / 8;
 }
 
-/* Returns how many of `most` bytes are equal, of which the first n <= most are known to be. */
+/* Returns how many bytes are equal, at most `most`. The first n are equal; n <= most. */
 static inline size_t match_length(const uint8_t *a, const uint8_t *b, size_t n, size_t most)
 {
     for (; most - n >= 8; n += 8) {

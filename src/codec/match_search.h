@@ -20,8 +20,8 @@ enum {
     MATCH_MOST = DEFLATE_BLOCK_MOST / MATCH_SHORTEST
 };
 
-/* Hashes of the 4, 8 and 16 bytes from a byte on, of which `key` and `more` are the first eight and
- * those behind them as little-endian numbers. Each has 15 bits. */
+/* Hashes of a byte's keys, of 15 bits. key: its first eight bytes, more: the next eight, as
+ * little-endian numbers. */
 IMGSTAT_INLINE unsigned match_hash_4(uint64_t key)
 {
     return (uint32_t)key * UINT32_C(2654435761) >> 17;
@@ -45,9 +45,9 @@ typedef struct MatchSearch {
     size_t n;
 } MatchSearch;
 
-/* Takes the matches of a block of n <= DEFLATE_BLOCK_MOST bytes, after those of all blocks before
- * it in its piece. piece: the bytes of the piece, of which those up to at + n are read. at: where
- * the block begins, a multiple of DEFLATE_BLOCK_MOST. */
+/* Takes the matches of a block of n <= DEFLATE_BLOCK_MOST bytes, once the blocks before it in its
+ * piece have been searched. The block begins at byte `at` of the piece, a multiple of
+ * DEFLATE_BLOCK_MOST; no byte behind the block is read. */
 void match_search(MatchSearch *search, const uint8_t *piece, size_t at, size_t n, bool fast);
 
 #endif
