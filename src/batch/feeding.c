@@ -14,6 +14,9 @@
  * kernels that unfilter and count. */
 enum { FEEDERS = 12 };
 
+/* About what the first batch takes, for which memory is allocated. */
+static const double first_batch_seconds = 0.2;
+
 /* A batch has so many pages before it ends with its share of the jobs, if a feeder also does what
  * follows: compressing takes so much longer than decoding that the last batches must not be long.
  */
@@ -43,7 +46,8 @@ struct Feeding {
     size_t left;          /* jobs that have not begun, when a feeder took one last */
     double alone_seconds; /* of jobs that workers did which do not feed, */
     uint64_t alone_jobs;  /* and how many these were */
-    double latency;       /* seconds from a full batch to its counts, about */
+    double latency;       /* seconds that a batch takes, about */
+    unsigned at_work;     /* feeders */
 };
 
 /* ---- The device -------------------------------------------------------------------------------
@@ -108,10 +112,9 @@ static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
 ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
-    double stream;
     ImgstatPage like;
     *out = NULL;
-    if (!feeding_choose(jobs, &always, &like, &stream))
+    if (!feeding_choose(jobs, &always, &like))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
@@ -119,7 +122,7 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->jobs = *jobs;
     f->always = always;
     f->like = like;
-    f->latency = stream / 45e6;
+    f->latency = first_batch_seconds;
     show_name(jobs->devices->device[0].name, f->shown);
     seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
@@ -309,36 +312,43 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->carried = false;
 }
 
-/* Fills a batch, waits for it, and does what is left of its jobs. */
-static void feed(Fed *fed)
+/* Waits for a batch that is sent, and does what is left of its jobs, without a seat: most of that
+ * is waiting for the device. start: when the batch began to be filled. */
+static ImgstatResult finish_batch(Fed *fed, double start, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
-    ImgstatError error = {0};
-    ImgstatResult res = fill(fed, &error);
-    const double start = job_clock();
-    if (res == IMGSTAT_OK)
-        res = page_batch_send(fed->feeder->pages, &error);
-    if (res == IMGSTAT_OK && fed->n > 0) {
-        if (f->jobs.idle)
-            f->jobs.idle(f->jobs.context, fed->worker);
-        seat_release(&f->seats);
-        res = f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, &error)
-                             : page_batch_wait(fed->feeder->pages, &error);
-        seat_acquire(&f->seats, true);
-    }
-    const double seconds = job_clock() - start;
-    if (res != IMGSTAT_OK) {
-        finish_failed(fed, res, &error);
-        return;
-    }
+    const double sent = job_clock();
+    if (f->jobs.idle)
+        f->jobs.idle(f->jobs.context, fed->worker);
+    IMGSTAT_TRY(f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, err)
+                               : page_batch_wait(fed->feeder->pages, err));
+    const double seconds = job_clock() - sent;
     for (size_t i = 0; i < fed->n; i++) {
         fed->pages[i].seconds = seconds / (double)fed->n;
         finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
     }
     pthread_mutex_lock(&f->lock);
-    if (fed->n > 0)
-        f->latency = (f->latency + seconds) / 2;
+    f->latency = (f->latency + job_clock() - start) / 2;
     pthread_mutex_unlock(&f->lock);
+    return IMGSTAT_OK;
+}
+
+/* Fills a batch and does its jobs. A seat is held before and after. */
+static void feed(Fed *fed)
+{
+    Feeding *const f = fed->feeding;
+    const double start = job_clock();
+    ImgstatError error = {0};
+    ImgstatResult res = fill(fed, &error);
+    if (res == IMGSTAT_OK)
+        res = page_batch_send(fed->feeder->pages, &error);
+    if (res == IMGSTAT_OK && fed->n > 0) {
+        seat_release(&f->seats);
+        res = finish_batch(fed, start, &error);
+        seat_acquire(&f->seats, true);
+    }
+    if (res != IMGSTAT_OK)
+        finish_failed(fed, res, &error);
 }
 
 /* Feeds until the worker takes no more jobs. A seat is held. */
@@ -360,6 +370,15 @@ static void feed_all(Fed *fed)
         finish(fed, fed->next, NULL, NULL);
 }
 
+/* by: 1 or -1 */
+static void note_work(Feeding *f, int by)
+{
+    pthread_mutex_lock(&f->lock);
+    f->at_work += (unsigned)by;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
 void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *outcome)
 {
     void *const other = feeder->feeds ? malloc(f->jobs.outcome_bytes) : NULL;
@@ -376,10 +395,20 @@ void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *ou
                    .next = job,
                    .carried = true};
         seat_acquire(&f->seats, true);
+        note_work(f, 1);
         feed_all(&fed);
+        note_work(f, -1);
         seat_release(&f->seats);
     }
     free(other);
+}
+
+void feeding_end_worker(Feeding *f, const Feeder *feeder)
+{
+    pthread_mutex_lock(&f->lock);
+    while (feeder->feeds && f->at_work > 0)
+        pthread_cond_wait(&f->changed, &f->lock);
+    pthread_mutex_unlock(&f->lock);
 }
 
 void feeding_order(Feeding *f, InOrder *order, size_t ahead)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* feeding.h: some workers bring compressed files to a device, which decodes many at a time. The
  * others decode files on the processor meanwhile, and before the device is open. All take jobs from
- * one queue, and use no more threads at a time than a batch without a device. */
+ * one queue, and use no more threads at a time than a batch without a device, beside those that
+ * mostly wait for it. */
 #ifndef IMGSTAT_BATCH_FEEDING_H
 #define IMGSTAT_BATCH_FEEDING_H
 
@@ -60,9 +61,8 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes);
 bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatFile **file);
 
 /* Whether the batch gains by its device, as far as a few of its files show. *always: it is to
- * decode all that it can. *like: a page of a sample. *stream: the most bytes of samples in a strip,
- * a tile, or an image that is one stream. */
-bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *stream);
+ * decode all that it can. *like: a page of a sample. */
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like);
 
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as
  * a device decodes, or the batch has several devices or none: then workers open devices. */
@@ -82,6 +82,10 @@ bool feeding_takes(Feeding *feeding, const Feeder *feeder, size_t left);
 
 /* Does a job; a worker that feeds takes more jobs, and does them as well. */
 void feeding_work(Feeding *feeding, Feeder *feeder, void *worker, size_t job, void *outcome);
+
+/* Called before a worker releases its memory, with nothing held that others wait for. Waits until
+ * none feeds: the driver would wait for all that the device does, and others for the driver. */
+void feeding_end_worker(Feeding *feeding, const Feeder *feeder);
 
 /* Waits until the device has been opened. Fails if it could not be, and nothing takes its place. */
 ImgstatResult feeding_opened(Feeding *feeding, ImgstatError *err);

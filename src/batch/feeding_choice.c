@@ -15,8 +15,7 @@ enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
 
 typedef struct Sampled {
     unsigned files, decodable;
-    uint64_t bytes;  /* of pixels, of the decodable */
-    uint64_t stream; /* of these, in the largest strip, tile or image that is one stream */
+    uint64_t bytes; /* of pixels, of the decodable */
     bool threads;
 } Sampled;
 
@@ -104,18 +103,15 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
         const ImgstatPage *const page = &file->decoder->page;
         const ImgstatPage part =
             feeding_part(file->decoder, jobs->counts ? &jobs->count.region : NULL);
-        const uint64_t tile = file->decoder->caps.tile_bytes;
-        const uint64_t stream = tile ? tile : page_bytes(page);
         sum->decodable++;
         sum->bytes += page_bytes(&part) * file->n_chosen;
-        sum->stream = stream > sum->stream ? stream : sum->stream;
         sum->threads = file->decoder->mode == DECODE_THREADS;
         *like = *page;
     }
     imgstat_file_close(file);
 }
 
-bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *stream)
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like)
 {
     const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
     Sampled sum = {0};
@@ -127,7 +123,6 @@ bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double
         return false;
     const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
     *always = sum.threads;
-    *stream = (double)sum.stream;
     return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
                                             stands_for * (double)sum.bytes);
 }

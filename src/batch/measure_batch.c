@@ -33,6 +33,8 @@ static void close_worker(void *context, void *own)
 {
     Run *const run = context;
     MeasureWorker *const worker = own;
+    if (run->feeding)
+        feeding_end_worker(run->feeding, &worker->feeder);
     feeder_release(&worker->feeder);
     measure_close_worker(&run->measure, worker);
 }

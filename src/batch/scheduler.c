@@ -427,7 +427,10 @@ static void before_wait(void *context, void *worker)
 
 static void close_worker(void *context, void *worker)
 {
+    const Jobs *const jobs = context;
     jobs_return_memory(context, worker);
+    if (jobs->feeding)
+        feeding_end_worker(jobs->feeding, &((TransformWorker *)worker)->feeder);
     worker_close(worker);
 }
 

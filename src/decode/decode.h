@@ -38,7 +38,7 @@ struct ImgstatDecode {
     size_t staged_bytes;
     void *list;       /* host_alloc: of work */
     DecodeWork work;  /* of the files that the device decodes, in order */
-    size_t parted_at; /* place in `memory` of what streams in parts need */
+    size_t parted_at, parted_bytes; /* place in `memory` of what streams in parts need */
     DevMem memory, list_there, checks;
     bool enqueued;
 };
@@ -55,12 +55,9 @@ ImgstatResult decode_prepare(ImgstatDecode *decode, const ImgstatEncoded *files,
 
 /* ---- decode/parted.c ---- */
 
-/* Chooses the streams that are decoded in parts: a few long ones. Places what they need behind *at.
+/* Counts the streams that are decoded in parts: a few long ones. Places what they need behind *at.
  */
 void decode_plan_parts(ImgstatDecode *decode, size_t *at);
-
-/* Lists them, when all other lists are complete. */
-void decode_list_parts(ImgstatDecode *decode);
 
 /* Returns how many images the device decodes. */
 static inline size_t decode_images(const ImgstatDecode *decode)

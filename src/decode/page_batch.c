@@ -4,12 +4,18 @@
 #include "decode/batch.h"
 
 #include "decode/deflated_place.h"
+#include "decode/parted.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Most tiles of a batch, and what its pages take in the list of what is decoded. */
-enum { TILES = 1 << 15, PAGES_BYTES = BATCH_PAGES * (sizeof(DeflatedRows) + sizeof(TiledPage)) };
+enum {
+    TILES = 1 << 15,     /* most of a batch */
+    PARTED_STREAMS = 40, /* a dozen batches are decoded at a time; more streams go in order */
+    /* What all but tiles take in the list of what is decoded. */
+    PAGES_BYTES = BATCH_PAGES * (sizeof(DeflatedRows) + sizeof(TiledPage)) +
+                  PARTED_STREAMS * sizeof(PartedStream)
+};
 
 /* The per-thread default stream (imgstat_async.h): a thread waits for its own batch only. */
 static void *const thread_stream = (void *)(uintptr_t)2;
@@ -256,12 +262,12 @@ static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, const ImgstatR
     const RowRange rows = region && !codec->deflated
                               ? bands_of_region(decoder, region, bands_rows(decoder, row))
                               : (RowRange){0, from->height};
-    if (!size_product(padded(row, BATCH_ROW_ALIGN), from->height, &pixels))
+    const size_t pitch = padded(row, BATCH_ROW_ALIGN);
+    if (!size_product(pitch, from->height, &pixels))
         return IMGSTAT_OK;
     *added = no_room;
-    if (batch->n == BATCH_PAGES || padded(row, BATCH_ROW_ALIGN) * rows.n > batch->memory.bytes)
+    if (batch->n == BATCH_PAGES || pitch * rows.n > batch->memory.bytes)
         return IMGSTAT_OK;
-    const size_t pitch = padded(row, BATCH_ROW_ALIGN);
     *added = PAGE_REFUSED;
     if (codec->deflated)
         IMGSTAT_TRY(add_rows(batch, decoder, pitch, no_room, added, err));
@@ -321,12 +327,14 @@ ImgstatResult batch_read_checks(PageBatch *batch, ImgstatError *err)
                                  batch->n * sizeof *batch->check, err);
 }
 
-/* Lists what the device decodes. */
-static DecodeWork list_work(PageBatch *batch)
+/* Lists what the device decodes, and finds a place for the list there. */
+static DecodeWork list_work(PageBatch *batch, size_t *at)
 {
-    const DecodeWork counts = {
-        .n_rows = batch->n - batch->n_tiled, .n_pages = batch->n_tiled, .n_tiles = batch->n_tiles};
-    const DecodeWork work = decode_work_at(&counts, batch->list);
+    const DecodeWork counts = {.n_rows = batch->n - batch->n_tiled,
+                               .n_pages = batch->n_tiled,
+                               .n_tiles = batch->n_tiles,
+                               .n_parted = PARTED_STREAMS};
+    DecodeWork work = decode_work_at(&counts, batch->list);
     size_t rows = 0, pages = 0;
     for (size_t i = 0; i < batch->n; i++) {
         BatchPage *const page = &batch->page[i];
@@ -338,6 +346,9 @@ static DecodeWork list_work(PageBatch *batch)
             work.rows[rows++] = page->rows;
     }
     memcpy(work.tiles, batch->tiles, batch->n_tiles * sizeof *batch->tiles);
+    *at = place(&batch->bottom, decode_work_bytes(&work));
+    parted_list(&work, PARTED_STREAMS, batch->memory.address + batch->bottom,
+                batch->top - batch->bottom);
     return work;
 }
 
@@ -348,9 +359,9 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
     batch_release_staging(batch);
     if (res != IMGSTAT_OK || batch->n == 0)
         return res;
-    const DecodeWork work = list_work(batch);
-    const size_t bytes = decode_work_bytes(&work), at = place(&batch->bottom, bytes);
-    const DevMem there = {batch->memory.address + at, bytes};
+    size_t at;
+    const DecodeWork work = list_work(batch, &at);
+    const DevMem there = {batch->memory.address + at, decode_work_bytes(&work)};
     pthread_mutex_lock(&batch->shared->lock);
     res = device->ops->decode_async(device, batch->shared->stream, &work, there,
                                     batch->checks_there, err);

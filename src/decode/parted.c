@@ -1,95 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* parted.c: which deflate streams of files a device decodes in parts, and the memory for that. */
+/* parted.c: see parted.h. */
+#include "decode/parted.h"
+
 #include "decode/decode.h"
 #include "decode/deflated_place.h"
 
 #include <assert.h>
 
-/* Returns how many deflate streams the device decodes of a file. */
-static size_t n_streams(const DecodeFile *f)
+/* Lists a stream whose output, window and check are given. Returns false if it is decoded in order.
+ */
+static bool list_stream(DecodeWork *work, uint64_t in, uint32_t n_in, PartedStream p,
+                        uint64_t there, PartedRoom *room)
 {
-    if (!f->on_device || !f->tiles)
-        return f->on_device;
-    return f->tiled.coding == TILE_DEFLATED ? f->tiled.n_tiles : 0;
+    p.before = (uint32_t)(in % 4);
+    p.in = in - p.before;
+    p.n_in = n_in + p.before;
+    if (!parted_pays(n_in, p.n_out) || !parted_give_place(room, &p))
+        return false;
+    assert(p.out % 16 == 0);
+    parted_move(&p, there);
+    work->parted[work->n_parted++] = p;
+    return true;
 }
 
-/* Describes stream number i of a file. Addresses are multiples of 4 where its bytes begin. */
-static PartedStream describe(const DecodeFile *f, size_t i)
+static bool is_deflated(const DecodeWork *work, const CodedTile *tile)
 {
-    if (!f->tiles)
-        return (PartedStream){
-            .n_in = f->rows.n_in, .n_out = f->rows.n_out, .window = f->rows.window};
-    const CodedTile *const tile = &f->tiles[i];
-    const uint32_t before = (uint32_t)((tile->in - f->span.first) % 4);
-    return (PartedStream){.n_in = tile->n_in + before,
-                          .before = before,
-                          .n_out = tile->n_out,
-                          .window = tile->window};
+    return work->pages[tile->page].coding == TILE_DEFLATED;
 }
 
-static bool is_long(const PartedStream *p)
+static size_t count_long(const DecodeWork *work)
 {
-    return p->n_in >= PARTED_BYTES_LEAST && p->n_out <= PARTED_OUTPUT_MOST;
+    size_t n = 0;
+    for (size_t i = 0; i < work->n_rows; i++)
+        n += parted_pays(work->rows[i].n_in, work->rows[i].n_out);
+    for (size_t i = 0; i < work->n_tiles; i++)
+        n += is_deflated(work, &work->tiles[i]) &&
+             parted_pays(work->tiles[i].n_in, work->tiles[i].n_out);
+    return n;
 }
 
-/* Places what a stream needs behind *at, or where a new round begins. */
-static void place_stream(PartedStream *p, size_t *at)
+void parted_list(DecodeWork *work, size_t most, uint64_t there, size_t bytes)
 {
-    const size_t end = parted_place(p, *at);
-    *at = end > PARTED_ROUND_BYTES && *at > 0 ? parted_place(p, 0) : end;
+    PartedRoom room = {.bytes = count_long(work) <= most ? bytes : 0};
+    work->n_parted = 0;
+    for (size_t i = 0; i < work->n_rows; i++) {
+        DeflatedRows *const rows = &work->rows[i];
+        const PartedStream p = {.out = rows->filtered,
+                                .n_out = rows->n_out,
+                                .window = rows->window,
+                                .check = (uint32_t)i};
+        rows->parted = list_stream(work, rows->in, rows->n_in, p, there, &room);
+    }
+    for (size_t i = 0; i < work->n_tiles; i++) {
+        CodedTile *const tile = &work->tiles[i];
+        const PartedStream p = {.out = tile->out,
+                                .n_out = tile->n_out,
+                                .window = tile->window,
+                                .check = (uint32_t)(work->n_rows + tile->page)};
+        tile->parted =
+            is_deflated(work, tile) && list_stream(work, tile->in, tile->n_in, p, there, &room);
+    }
+}
+
+/* Finds a place for a stream of a file; one that needs more than all others makes the room larger.
+ */
+static void plan_stream(DecodeWork *work, PartedRoom *room, uint32_t n_in, uint32_t n_out)
+{
+    PartedStream p = {.n_in = n_in + 3, .n_out = n_out}; /* from the word on where it begins */
+    if (!parted_pays(n_in, n_out))
+        return;
+    if (!parted_give_place(room, &p)) {
+        room->bytes = parted_place(&p, 0);
+        (void)parted_give_place(room, &p);
+    }
+    work->n_parted++;
 }
 
 void decode_plan_parts(ImgstatDecode *decode, size_t *at)
 {
-    size_t n = 0, end = 0, most = 0;
-    for (size_t k = 0; k < decode->n; k++)
-        for (size_t i = 0; i < n_streams(&decode->file[k]); i++) {
-            PartedStream p = describe(&decode->file[k], i);
-            if (!is_long(&p))
-                continue;
-            if (++n > PARTED_STREAMS_MOST)
-                return;
-            place_stream(&p, &end);
-            most = end > most ? end : most;
-        }
-    decode->work.n_parted = n;
-    decode->parted_at = place(at, most);
-}
-
-void decode_list_parts(ImgstatDecode *decode)
-{
     DecodeWork *const work = &decode->work;
-    const uint64_t base = decode->memory.address + decode->parted_at;
-    DeflatedRows *rows = work->rows;
-    TiledPage *pages = work->pages;
-    CodedTile *tiles = work->tiles;
-    PartedStream *to = work->parted;
-    size_t end = 0;
-    for (size_t k = 0; k < decode->n && work->n_parted > 0; k++) {
-        const DecodeFile *const f = &decode->file[k];
-        for (size_t i = 0; i < n_streams(f); i++) {
-            PartedStream p = describe(f, i);
-            if (!is_long(&p))
-                continue;
-            place_stream(&p, &end);
-            parted_move(&p, base);
-            if (f->tiles) {
-                p.in = tiles[i].in - p.before;
-                p.out = tiles[i].out;
-                p.check = (uint32_t)(work->n_rows + (size_t)(pages - work->pages));
-                tiles[i].parted = true;
-            } else {
-                p.in = rows->in;
-                p.out = rows->filtered;
-                p.check = (uint32_t)(rows - work->rows);
-                rows->parted = true;
-            }
-            assert(p.in % 4 == 0 && p.out % 16 == 0);
-            *to++ = p;
+    PartedRoom room = {.bytes = PARTED_ROUND_BYTES};
+    size_t most = 0;
+    work->n_parted = 0;
+    for (const DecodeFile *f = decode->file; f < decode->file + decode->n; f++) {
+        const size_t n = !f->on_device                      ? 0
+                         : !f->tiles                        ? 1
+                         : f->tiled.coding == TILE_DEFLATED ? f->tiled.n_tiles
+                                                            : 0;
+        for (size_t i = 0; i < n; i++) {
+            plan_stream(work, &room, f->tiles ? f->tiles[i].n_in : f->rows.n_in,
+                        f->tiles ? f->tiles[i].n_out : f->rows.n_out);
+            most = room.used > most ? room.used : most;
         }
-        rows += f->on_device && !f->tiles;
-        pages += f->on_device && f->tiles;
-        tiles += f->on_device && f->tiles ? f->tiled.n_tiles : 0;
     }
-    assert(work->n_parted == 0 || to == work->parted + work->n_parted);
+    if (work->n_parted > PARTED_STREAMS_MOST)
+        work->n_parted = most = 0;
+    decode->parted_bytes = most;
+    decode->parted_at = place(at, most);
 }

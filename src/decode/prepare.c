@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "decode/deflated_place.h"
+#include "decode/parted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,8 @@ static ImgstatResult list_work(ImgstatDecode *decode, size_t staged_at, ImgstatE
             IMGSTAT_TRY(list_rows(decode, f, staged + f->staged_at, &work->rows[rows++], err));
         }
     }
-    decode_list_parts(decode);
+    parted_list(work, work->n_parted, decode->memory.address + decode->parted_at,
+                decode->parted_bytes);
     return IMGSTAT_OK;
 }
 
