@@ -84,6 +84,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         jobs.grouped = jobs.grouped || job[i].group;
         jobs.any_only_mapped = jobs.any_only_mapped || job[i].only_mapped;
     }
+    jobs.at_once = jobs.share.workers;
     synced_outputs_init(&jobs.outputs, (size_t)FILES_A_WORKER * jobs.share.workers);
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
     plan_memory(&jobs);

@@ -23,7 +23,12 @@ static const double first_batch_seconds = 0.2;
 enum { SHARED_PAGES = 8 };
 
 /* Of the device's memory half is used at most. A gigabyte holds 50 photographs of 3 megapixels. */
-static const size_t batch_bytes_most = (size_t)2 << 30, memory_share = 2;
+static const size_t batch_bytes_most = (size_t)2 << 30, batch_bytes_least = (size_t)1 << 28,
+                    memory_share = 2;
+
+/* What a page takes in bytes of its pixels: these, filtered rows, the stream, words of its parts.
+ */
+enum { PAGE_TIMES = 5 };
 
 struct Feeding {
     FedJobs jobs;
@@ -46,7 +51,7 @@ struct Feeding {
     size_t left;          /* jobs that have not begun, when a feeder took one last */
     double alone_seconds; /* of jobs that workers did which do not feed, */
     uint64_t alone_jobs;  /* and how many these were */
-    double latency;       /* seconds that a batch takes, about */
+    double latency;       /* seconds from a full batch to its pixels, about */
     unsigned at_work;     /* feeders */
 };
 
@@ -68,7 +73,7 @@ static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError
     ImgstatDeviceInfo info;
     imgstat_device_describe(device, &info);
     const uint64_t bytes = info.memory_bytes / memory_share / FEEDERS;
-    f->batch_bytes = bytes < batch_bytes_most ? (size_t)bytes : batch_bytes_most;
+    f->batch_bytes = bytes < f->batch_bytes ? (size_t)bytes : f->batch_bytes;
     ImgstatResult res = shared_device_create(device, jobs->share.workers, true, shared, err);
     if (res != IMGSTAT_OK) {
         imgstat_device_close(device);
@@ -102,6 +107,16 @@ static void *opener_main(void *context)
     return NULL;
 }
 
+/* Returns what batches hold of jobs whose pages have so many bytes together. */
+static size_t bytes_of_batch(size_t n, double bytes)
+{
+    const double share = bytes / FEEDERS, least = bytes / (double)n * SHARED_PAGES;
+    const double wanted = PAGE_TIMES * (share > least ? share : least);
+    return wanted < (double)batch_bytes_least  ? batch_bytes_least
+           : wanted < (double)batch_bytes_most ? (size_t)wanted
+                                               : batch_bytes_most;
+}
+
 /* The device of this name as it describes itself. */
 static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
 {
@@ -112,9 +127,10 @@ static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
 ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
+    double bytes;
     ImgstatPage like;
     *out = NULL;
-    if (!feeding_choose(jobs, &always, &like))
+    if (!feeding_choose(jobs, &always, &like, &bytes))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
@@ -122,6 +138,7 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->jobs = *jobs;
     f->always = always;
     f->like = like;
+    f->batch_bytes = always ? batch_bytes_most : bytes_of_batch(jobs->n, bytes);
     f->latency = first_batch_seconds;
     show_name(jobs->devices->device[0].name, f->shown);
     seats_init(&f->seats, jobs->share.workers);
@@ -312,24 +329,29 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->carried = false;
 }
 
+static void note_latency(Feeding *f, double seconds)
+{
+    pthread_mutex_lock(&f->lock);
+    f->latency = (f->latency + seconds) / 2;
+    pthread_mutex_unlock(&f->lock);
+}
+
 /* Waits for a batch that is sent, and does what is left of its jobs, without a seat: most of that
- * is waiting for the device. start: when the batch began to be filled. */
-static ImgstatResult finish_batch(Fed *fed, double start, ImgstatError *err)
+ * is waiting for the device. */
+static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
-    const double sent = job_clock();
+    const double start = job_clock();
     if (f->jobs.idle)
         f->jobs.idle(f->jobs.context, fed->worker);
     IMGSTAT_TRY(f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, err)
                                : page_batch_wait(fed->feeder->pages, err));
-    const double seconds = job_clock() - sent;
+    const double seconds = job_clock() - start;
+    note_latency(f, seconds);
     for (size_t i = 0; i < fed->n; i++) {
         fed->pages[i].seconds = seconds / (double)fed->n;
         finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
     }
-    pthread_mutex_lock(&f->lock);
-    f->latency = (f->latency + job_clock() - start) / 2;
-    pthread_mutex_unlock(&f->lock);
     return IMGSTAT_OK;
 }
 
@@ -337,14 +359,13 @@ static ImgstatResult finish_batch(Fed *fed, double start, ImgstatError *err)
 static void feed(Fed *fed)
 {
     Feeding *const f = fed->feeding;
-    const double start = job_clock();
     ImgstatError error = {0};
     ImgstatResult res = fill(fed, &error);
     if (res == IMGSTAT_OK)
         res = page_batch_send(fed->feeder->pages, &error);
     if (res == IMGSTAT_OK && fed->n > 0) {
         seat_release(&f->seats);
-        res = finish_batch(fed, start, &error);
+        res = finish_batch(fed, &error);
         seat_acquire(&f->seats, true);
     }
     if (res != IMGSTAT_OK)

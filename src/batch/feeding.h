@@ -61,8 +61,8 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes);
 bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatFile **file);
 
 /* Whether the batch gains by its device, as far as a few of its files show. *always: it is to
- * decode all that it can. *like: a page of a sample. */
-bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like);
+ * decode all that it can. *like: a page of a sample. *bytes: of the pixels of all jobs, about. */
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *bytes);
 
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as
  * a device decodes, or the batch has several devices or none: then workers open devices. */

@@ -111,7 +111,7 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
     imgstat_file_close(file);
 }
 
-bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like)
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *bytes)
 {
     const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
     Sampled sum = {0};
@@ -123,6 +123,7 @@ bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like)
         return false;
     const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
     *always = sum.threads;
-    return *always || feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable,
-                                            stands_for * (double)sum.bytes);
+    *bytes = stands_for * (double)sum.bytes;
+    return *always ||
+           feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable, *bytes);
 }

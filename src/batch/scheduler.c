@@ -154,7 +154,7 @@ void jobs_yield_memory(Jobs *jobs, TransformWorker *worker)
 static void reserve(Jobs *jobs, TransformWorker *worker, uint64_t needed)
 {
     /* Buffers of the last file may be of no use for this one: they fit beside what it needs. */
-    const uint64_t even = jobs->budget.total / jobs->share.workers;
+    const uint64_t even = jobs->budget.total / jobs->at_once;
     const uint64_t bytes = needed > even ? needed : even;
     if (exchange(&jobs->budget, worker->reserved, bytes)) {
         worker_trim(worker, bytes - needed);
@@ -486,6 +486,7 @@ ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
     if (jobs->feeding) {
         order.takes = takes;
         feeding_order(jobs->feeding, &order, jobs->n);
+        jobs->at_once = order.workers;
     }
     const ImgstatResult res = in_order_run(&order, worker, err);
     *worker = (TransformWorker){0};

@@ -31,6 +31,7 @@ typedef struct Jobs {
     const ImgstatJob *job; /* n of them */
     size_t n;
     ThreadShare share;
+    unsigned at_once; /* workers that share the memory */
     Cancel cancel;
     ImgstatMethod method;
     ImgstatOpen open; /* how inputs are opened; warn is not used */
