@@ -4,6 +4,7 @@
 
 #include "batch/job.h"
 #include "batch/seats.h"
+#include "encode/rows.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,6 +31,9 @@ static const size_t batch_bytes_most = (size_t)2 << 30, batch_bytes_least = (siz
  */
 enum { PAGE_TIMES = 5 };
 
+/* Who does the last jobs. */
+typedef enum Rest { REST_OPEN, REST_FED, REST_ALONE } Rest;
+
 struct Feeding {
     FedJobs jobs;
     Ring *own_ring, **ring; /* where the batch has its ring */
@@ -52,7 +56,10 @@ struct Feeding {
     double alone_seconds; /* of jobs that workers did which do not feed, */
     uint64_t alone_jobs;  /* and how many these were */
     double latency;       /* seconds from a full batch to its pixels, about */
+    double fed_start;     /* when the first batch was begun, */
+    uint64_t fed_jobs;    /* and jobs that feeders have done since */
     unsigned at_work;     /* feeders */
+    Rest rest;
 };
 
 /* ---- The device -------------------------------------------------------------------------------
@@ -79,6 +86,8 @@ static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError
         imgstat_device_close(device);
         return res;
     }
+    if (jobs->alone)
+        IMGSTAT_TRY(row_encoder_load(device, err));
     return shared_device_warm(*shared, &f->like, jobs->count.parts, err);
 }
 
@@ -199,15 +208,31 @@ void feeding_open_worker(Feeding *f, Feeder *feeder, bool first)
         (void)(feeding_opened(f, NULL) == IMGSTAT_OK);
 }
 
+/* Decides who does the jobs that are left, if they are so few that it matters. What the others will
+ * have done by the time that one more batch is decoded stays theirs; they begin none that feeders
+ * will be done with before. The lock is held. */
+static void divide_rest(Feeding *f, bool feeds, size_t left)
+{
+    if (f->rest != REST_OPEN || f->alone_jobs == 0)
+        return;
+    const double each = f->alone_seconds / (double)f->alone_jobs;
+    const double fed_rate = f->fed_jobs ? (double)f->fed_jobs / (job_clock() - f->fed_start) : 0;
+    if (feeds && (double)left * each <= f->jobs.share.workers * f->latency)
+        f->rest = REST_ALONE;
+    else if (!feeds && f->at_work > 0 && (double)left < fed_rate * each)
+        f->rest = REST_FED;
+}
+
 bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
 {
-    if (!feeder->feeds || f->always)
+    if (f->always)
         return true;
     pthread_mutex_lock(&f->lock);
-    /* What the others will have done by the time that one more batch is done stays theirs. */
-    const double rate =
-        f->alone_jobs ? (double)f->alone_jobs * f->jobs.share.workers / f->alone_seconds : 0;
-    const bool takes = f->shared && !f->lost && (double)left > rate * f->latency;
+    const bool device = f->shared && !f->lost;
+    if (device)
+        divide_rest(f, feeder->feeds, left);
+    const bool takes = feeder->feeds ? f->rest == REST_FED || (device && f->rest == REST_OPEN)
+                                     : f->rest != REST_FED;
     f->left = left;
     pthread_mutex_unlock(&f->lock);
     return takes;
@@ -278,7 +303,7 @@ static ImgstatResult add_job(Fed *fed, size_t job, PageAdded *added, ImgstatErro
 /* Returns how many jobs a batch has about: every feeder is to have a share of those left. */
 static size_t share_of(Feeding *f)
 {
-    if (!f->jobs.alone || f->always)
+    if (f->always)
         return BATCH_PAGES;
     pthread_mutex_lock(&f->lock);
     const size_t share = f->left / FEEDERS;
@@ -321,6 +346,8 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->feeder->feeds = !memory;
     pthread_mutex_lock(&f->lock);
     f->lost = f->lost || !memory;
+    if (f->rest == REST_FED) /* this worker may be the only one left */
+        f->rest = REST_OPEN;
     pthread_mutex_unlock(&f->lock);
     for (size_t i = 0; i < fed->n; i++)
         finish(fed, fed->job[i], NULL, again ? NULL : why);
@@ -329,10 +356,13 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->carried = false;
 }
 
-static void note_latency(Feeding *f, double seconds)
+/* seconds: NULL, or from a full batch to its pixels. */
+static void note_fed(Feeding *f, size_t jobs, const double *seconds)
 {
     pthread_mutex_lock(&f->lock);
-    f->latency = (f->latency + seconds) / 2;
+    if (seconds)
+        f->latency = (f->latency + *seconds) / 2;
+    f->fed_jobs += jobs;
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -347,10 +377,11 @@ static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
     IMGSTAT_TRY(f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, err)
                                : page_batch_wait(fed->feeder->pages, err));
     const double seconds = job_clock() - start;
-    note_latency(f, seconds);
+    note_fed(f, 0, &seconds);
     for (size_t i = 0; i < fed->n; i++) {
         fed->pages[i].seconds = seconds / (double)fed->n;
         finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
+        note_fed(f, 1, NULL);
     }
     return IMGSTAT_OK;
 }
@@ -396,6 +427,8 @@ static void note_work(Feeding *f, int by)
 {
     pthread_mutex_lock(&f->lock);
     f->at_work += (unsigned)by;
+    if (f->fed_start == 0)
+        f->fed_start = job_clock();
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
 }

@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-/* A batch takes about 0.2 s after 0.3 s for the device: fewer files are done before. */
-enum { LEAST_FILES = 32, LEAST_BYTES = 256 << 20 };
+/* The device takes about 0.5 s to open and leave: fewer pages are done before. */
+enum { LEAST_PAGES = 32, LEAST_BYTES = 256 << 20 };
 
 enum { SAMPLES = 16 }; /* headers that are read, evenly spread */
 
 typedef struct Sampled {
-    unsigned files, decodable;
+    unsigned pages, decodable;
     uint64_t bytes; /* of pixels, of the decodable */
     bool threads;
 } Sampled;
@@ -91,19 +91,20 @@ ImgstatPage feeding_part(const Decoder *decoder, const ImgstatRegion *region)
 
 bool feeding_is_worthwhile(double pages, double fed, double bytes)
 {
-    return 2 * fed >= pages && fed >= LEAST_FILES && bytes >= LEAST_BYTES;
+    return 2 * fed >= pages && fed >= LEAST_PAGES && bytes >= LEAST_BYTES;
 }
 
 static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPage *like)
 {
     ImgstatFile *file;
     bool unusual;
-    sum->files++;
-    if (feeding_open_pages(jobs, job, &unusual, &file) && feeding_decodes(file->decoder)) {
+    const bool opened = feeding_open_pages(jobs, job, &unusual, &file);
+    sum->pages += file ? file->n_chosen : 1;
+    if (opened && feeding_decodes(file->decoder)) {
         const ImgstatPage *const page = &file->decoder->page;
         const ImgstatPage part =
             feeding_part(file->decoder, jobs->counts ? &jobs->count.region : NULL);
-        sum->decodable++;
+        sum->decodable += file->n_chosen;
         sum->bytes += page_bytes(&part) * file->n_chosen;
         sum->threads = file->decoder->mode == DECODE_THREADS;
         *like = *page;
@@ -125,5 +126,5 @@ bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double
     *always = sum.threads;
     *bytes = stands_for * (double)sum.bytes;
     return *always ||
-           feeding_is_worthwhile(stands_for * sum.files, stands_for * sum.decodable, *bytes);
+           feeding_is_worthwhile(stands_for * sum.pages, stands_for * sum.decodable, *bytes);
 }

@@ -36,8 +36,8 @@ struct ImgstatDecode {
     DecodeFile *file;
     uint8_t *staged; /* compressed pixels, until they are on the device */
     size_t staged_bytes;
-    void *list;       /* host_alloc: of work */
-    DecodeWork work;  /* of the files that the device decodes, in order */
+    void *list;                     /* host_alloc: of work */
+    DecodeWork work;                /* of the files that the device decodes, in order */
     size_t parted_at, parted_bytes; /* place in `memory` of what streams in parts need */
     DevMem memory, list_there, checks;
     bool enqueued;

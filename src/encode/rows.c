@@ -215,10 +215,16 @@ static ImgstatResult host_alloc(RowEncoder *e, size_t bytes, uint8_t **out, Imgs
     return res;
 }
 
+ImgstatResult row_encoder_load(Device *device, ImgstatError *err)
+{
+    const DeviceEncode none = {.n_images = 0};
+    IMGSTAT_TRY(device->ops->encode_async(device, NULL, &none, err));
+    return device->ops->copy_async(device, NULL, NULL, 0, (DevMem){0, 0}, err);
+}
+
 static ImgstatResult allocate(RowEncoder *e, const Needs *needs, size_t bytes, ImgstatError *err)
 {
     const DeviceOps *const ops = e->device->ops;
-    const DeviceEncode none = {.n_images = 0};
     if (!allocate_here(e, needs))
         return error_memory(err, needs->pieces * sizeof *e->pieces, "pieces of images");
     IMGSTAT_TRY(host_alloc(e, bytes, &e->files, err));
@@ -230,8 +236,7 @@ static ImgstatResult allocate(RowEncoder *e, const Needs *needs, size_t bytes, I
         e->slots[i].out = e->out + i * needs->out;
     }
     IMGSTAT_TRY(ops->alloc(e->device, needs->there, &e->there, err));
-    IMGSTAT_TRY(ops->encode_async(e->device, NULL, &none, err));
-    IMGSTAT_TRY(ops->copy_async(e->device, NULL, NULL, 0, (DevMem){0, 0}, err));
+    IMGSTAT_TRY(row_encoder_load(e->device, err));
     IMGSTAT_TRY(ops->wait(e->device, err)); /* before another stream uses it */
     e->has = *needs;
     e->files_bytes = bytes;

@@ -31,6 +31,9 @@ typedef struct RowImage {
     uint32_t adler;
 } RowImage;
 
+/* Loads what a device encodes with: later the driver may wait until the device is idle. */
+ImgstatResult row_encoder_load(Device *device, ImgstatError *err);
+
 /* Encodes images, with all the memory that it takes. */
 typedef struct RowEncoder RowEncoder;
 
