@@ -37,18 +37,18 @@ static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044
 static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 
 /* Files that a GPU decodes, on an H100: decoding PNG, and tiles or strips, by one thread; opening
- * the GPU beside busy processors, and leaving it; what one thread brings it, and what it decodes,
- * of samples; a stream. */
-static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.7;
+ * the GPU and leaving it, and what that takes longer for each thread that is busy; what one thread
+ * brings it, and what it decodes, of samples; a stream that is not decoded in parts. */
+static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.65, fed_busy_s = 0.015;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 
-/* Compressing by one thread, a byte of samples, by default and fast; and what a GPU that compresses
- * leaves of all work. */
+/* Compressing a byte of samples by one thread and by a GPU that decodes files, by default and fast;
+ * and what a GPU that decodes bands leaves of that and of decoding. */
 static const struct {
-    double ns, left;
+    double ns, gpu_ns, band_left;
 } packing[][2] = {
-    [FED_PNG] = {{3.2, 0.45}, {2.1, 0.63}},
-    [FED_TIFF] = {{6.0, 0.5}, {2.4, 0.4}},
+    [FED_PNG] = {{3.2, 0.17, 1}, {2.1, 0.12, 1}},
+    [FED_TIFF] = {{6.0, 0.09, 0.5}, {2.4, 0.06, 0.4}},
 };
 
 /* Bands of tiles: the first one, and what a GPU decodes of samples. */
@@ -128,12 +128,11 @@ void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double t
 void work_add_packed(WorkSum *sum, const ImgstatPage *page, FedOutput to, bool fast, bool banded,
                      double times)
 {
-    const double ns = times * (double)page_bytes(page) * packing[to][fast].ns;
-    const double left = packing[to][fast].left;
+    const double bytes = times * (double)page_bytes(page), ns = bytes * packing[to][fast].ns;
     sum->code_ns += banded ? 0 : ns;
-    sum->left = left > sum->left ? left : sum->left;
+    sum->packed_ns += banded ? 0 : bytes * packing[to][fast].gpu_ns;
     sum->band_ns += banded ? ns : 0;
-    sum->band_left_ns += banded ? left * ns : 0;
+    sum->band_left_ns += banded ? packing[to][fast].band_left * ns : 0;
 }
 
 /* Threads that have a page. */
@@ -149,21 +148,15 @@ double work_seconds_cpu(const WorkSum *sum, unsigned threads)
            1e-9 * sum->code_ns / busy + 1e-9 * sum->band_ns / threads;
 }
 
-/* The processor works while the GPU opens, and then beside it; the last batch takes as long as one
- * stream. */
+/* The processor works while the GPU opens, and then beside it. */
 static double seconds_fed(const WorkSum *sum, unsigned threads)
 {
     const double cpu = work_seconds_cpu(sum, threads);
-    const double stream = stream_byte_s * sum->stream_bytes;
-    if (sum->left > 0)
-        return fed_open_s + stream + sum->left * cpu;
+    const double open = fed_open_s + fed_busy_s * threads + stream_byte_s * sum->stream_bytes;
+    const double gpu = sum->fed_bytes * gpu_byte_s + 1e-9 * sum->packed_ns;
     const double brought = sum->fed_bytes * fed_byte_s / threads;
-    const double fed =
-        brought > sum->fed_bytes * gpu_byte_s ? brought : sum->fed_bytes * gpu_byte_s;
-    const double left = 1 - fed_open_s / cpu;
-    if (left <= 0)
-        return fed_open_s + stream;
-    return fed_open_s + stream + left / (1 / fed + 1 / cpu);
+    const double fed = brought > gpu ? brought : gpu, left = 1 - open / cpu;
+    return left > 0 ? open + left / (1 / fed + 1 / cpu) : open;
 }
 
 double work_seconds_cuda(const WorkSum *sum, unsigned threads)
@@ -221,7 +214,6 @@ static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *jo
     Decoder *const decoder = file->decoder;
     const ImgstatRegion *const region = work->measure ? &work->measure->region : NULL;
     const ImgstatPage part = feeding_part(decoder, region), *const page = &part;
-    const uint64_t tile = decoder->caps.tile_bytes;
     const bool banded =
         reads_there(work) && !(region && region->width > 0) && page_reader_tiles_there(decoder);
     const FedOutput to = follows_there(job, work, decoder);
@@ -230,7 +222,7 @@ static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *jo
                      feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
     if (fed)
-        work_add_fed(sum, page, (double)(tile ? tile : page_bytes(&decoder->page)), times);
+        work_add_fed(sum, page, (double)feeding_stream(decoder), times);
     if ((fed && to == FED_PNG) || ((fed || banded) && to == FED_TIFF))
         work_add_packed(sum, page, to, work->write && work->write->fast, banded, times);
 }

@@ -13,9 +13,9 @@ typedef struct WorkSum {
     double moved_bytes;  /* samples that a GPU reads and writes through its bus */
     double fed_pages;    /* that a GPU can decode, and then counts (batch/feeding.h), */
     double fed_bytes;    /* their samples, */
-    double stream_bytes; /* and those in the largest strip, tile or image that is one stream */
+    double stream_bytes; /* and those in the largest strip or tile that is not decoded in parts */
     double code_ns;      /* time of one thread to decode them, and to compress what it can write */
-    double left;         /* if it writes: what it leaves of all work */
+    double packed_ns;    /* time of the GPU to compress that */
     double band_bytes;   /* samples that a GPU decodes and reads (decode/tile_bands.h), */
     double band_ns;      /* time of one thread to decode and compress them, */
     double band_left_ns; /* and what it leaves of this */
@@ -28,8 +28,8 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
 /* What becomes of pages that a GPU decodes. FED_NOT: it does not do that. */
 typedef enum FedOutput { FED_NOT, FED_MEASURED, FED_PNG, FED_TIFF } FedOutput;
 
-/* Adds that a GPU can decode `times` pages like this one. stream: most bytes of samples in a strip,
- * a tile, or an image that is one stream. */
+/* Adds that a GPU can decode `times` pages like this one. stream: most bytes of samples in a strip
+ * or tile that it does not decode in parts. */
 void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double times);
 
 /* Adds that a GPU can compress these pages. banded: those of the last work_add. */

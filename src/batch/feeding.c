@@ -3,9 +3,9 @@
 #include "batch/feeding.h"
 
 #include "batch/job.h"
-#include "batch/seats.h"
 #include "encode/rows.h"
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,16 +31,13 @@ static const size_t batch_bytes_most = (size_t)2 << 30, batch_bytes_least = (siz
  */
 enum { PAGE_TIMES = 5 };
 
-/* Who does the last jobs. */
-typedef enum Rest { REST_OPEN, REST_FED, REST_ALONE } Rest;
-
 struct Feeding {
     FedJobs jobs;
     Ring *own_ring, **ring; /* where the batch has its ring */
-    Seats seats;
-    bool always;         /* IMGSTAT_DECODE=threads: the device decodes all that it can */
-    ImgstatPage like;    /* of a sample */
-    atomic_uint workers; /* that were opened; the first of them feed */
+    sem_t filling;          /* how many more feeders may fill batches */
+    bool always;            /* IMGSTAT_DECODE=threads: the device decodes all that it can */
+    ImgstatPage like;       /* of a sample */
+    atomic_uint workers;    /* that were opened; the first of them feed */
     pthread_t opener;
     bool started;
     pthread_mutex_t lock; /* guards what follows */
@@ -59,7 +56,7 @@ struct Feeding {
     double fed_start;     /* when the first batch was begun, */
     uint64_t fed_jobs;    /* and jobs that feeders have done since */
     unsigned at_work;     /* feeders */
-    Rest rest;
+    FeedingRest rest;
 };
 
 /* ---- The device -------------------------------------------------------------------------------
@@ -96,13 +93,7 @@ static void *opener_main(void *context)
     Feeding *const f = context;
     SharedDevice *shared = NULL;
     ImgstatError error = {0};
-    const bool seated =
-        f->jobs.share.workers > 1; /* among busy threads opening takes twice as long */
-    if (seated)
-        seat_acquire(&f->seats, true);
     ImgstatResult res = open_shared(f, &shared, &error);
-    if (seated)
-        seat_release(&f->seats);
     if (res != IMGSTAT_OK && shared && device_list_fail(f->jobs.devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
     pthread_mutex_lock(&f->lock);
@@ -150,7 +141,7 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->batch_bytes = always ? batch_bytes_most : bytes_of_batch(jobs->n, bytes);
     f->latency = first_batch_seconds;
     show_name(jobs->devices->device[0].name, f->shown);
-    seats_init(&f->seats, jobs->share.workers);
+    sem_init(&f->filling, 0, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->started = pthread_create(&f->opener, NULL, opener_main, f) == 0;
@@ -169,7 +160,7 @@ void feeding_destroy(Feeding *f)
     shared_device_destroy(f->shared);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
-    seats_release(&f->seats);
+    sem_destroy(&f->filling);
     free(f);
 }
 
@@ -203,24 +194,26 @@ const char *feeding_device_name(const Feeding *f)
 
 void feeding_open_worker(Feeding *f, Feeder *feeder, bool first)
 {
-    feeder->feeds = f->always || (!first && atomic_fetch_add(&f->workers, 1) < FEEDERS);
-    if (feeder->feeds && !first)
+    const unsigned before = first ? 0 : atomic_fetch_add(&f->workers, 1);
+    feeder->feeds = f->always || (!first && before < FEEDERS);
+    /* So does one that will not feed: among busy threads opening takes twice as long. */
+    if (!first && before <= FEEDERS)
         (void)(feeding_opened(f, NULL) == IMGSTAT_OK);
 }
 
-/* Decides who does the jobs that are left, if they are so few that it matters. What the others will
- * have done by the time that one more batch is decoded stays theirs; they begin none that feeders
- * will be done with before. The lock is held. */
+/* Decides who does the jobs that are left, for good. The lock is held. */
 static void divide_rest(Feeding *f, bool feeds, size_t left)
 {
     if (f->rest != REST_OPEN || f->alone_jobs == 0)
         return;
-    const double each = f->alone_seconds / (double)f->alone_jobs;
-    const double fed_rate = f->fed_jobs ? (double)f->fed_jobs / (job_clock() - f->fed_start) : 0;
-    if (feeds && (double)left * each <= f->jobs.share.workers * f->latency)
-        f->rest = REST_ALONE;
-    else if (!feeds && f->at_work > 0 && (double)left < fed_rate * each)
-        f->rest = REST_FED;
+    const FeedingPace pace = {.alone_seconds = f->alone_seconds / (double)f->alone_jobs,
+                              .alone_workers = f->jobs.share.workers,
+                              .latency = f->latency,
+                              .fed_a_second =
+                                  f->at_work > 0 && f->fed_jobs > 0
+                                      ? (double)f->fed_jobs / (job_clock() - f->fed_start)
+                                      : 0};
+    f->rest = feeding_rest(&pace, feeds, left);
 }
 
 bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
@@ -238,16 +231,9 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
     return takes;
 }
 
-static void work_alone(Feeding *f, const Feeder *feeder, void *worker, size_t job, void *outcome)
+static void work_alone(Feeding *f, void *worker, size_t job, void *outcome)
 {
-    if (f->jobs.idle && !seat_try(&f->seats, feeder->feeds)) {
-        f->jobs.idle(f->jobs.context, worker);
-        seat_acquire(&f->seats, feeder->feeds);
-    } else if (!f->jobs.idle) {
-        seat_acquire(&f->seats, feeder->feeds);
-    }
     const double seconds = f->jobs.work(f->jobs.context, worker, job, NULL, outcome);
-    seat_release(&f->seats);
     pthread_mutex_lock(&f->lock);
     f->alone_seconds += seconds;
     f->alone_jobs++;
@@ -366,8 +352,8 @@ static void note_fed(Feeding *f, size_t jobs, const double *seconds)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Waits for a batch that is sent, and does what is left of its jobs, without a seat: most of that
- * is waiting for the device. */
+/* Waits for a batch that is sent, and does what is left of its jobs: most of that is waiting for
+ * the device. */
 static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
@@ -386,24 +372,23 @@ static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Fills a batch and does its jobs. A seat is held before and after. */
+/* Fills a batch and does its jobs. */
 static void feed(Fed *fed)
 {
     Feeding *const f = fed->feeding;
     ImgstatError error = {0};
+    sem_wait(&f->filling);
     ImgstatResult res = fill(fed, &error);
     if (res == IMGSTAT_OK)
         res = page_batch_send(fed->feeder->pages, &error);
-    if (res == IMGSTAT_OK && fed->n > 0) {
-        seat_release(&f->seats);
+    sem_post(&f->filling);
+    if (res == IMGSTAT_OK && fed->n > 0)
         res = finish_batch(fed, &error);
-        seat_acquire(&f->seats, true);
-    }
     if (res != IMGSTAT_OK)
         finish_failed(fed, res, &error);
 }
 
-/* Feeds until the worker takes no more jobs. A seat is held. */
+/* Feeds until the worker takes no more jobs. */
 static void feed_all(Fed *fed)
 {
     Feeding *const f = fed->feeding;
@@ -438,7 +423,7 @@ void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *ou
     void *const other = feeder->feeds ? malloc(f->jobs.outcome_bytes) : NULL;
     if (!other || feeding_opened(f, NULL) != IMGSTAT_OK || !has_device(f) ||
         (f->jobs.alone && !feeder->shared)) {
-        work_alone(f, feeder, worker, job, outcome);
+        work_alone(f, worker, job, outcome);
     } else {
         Fed fed = {.feeding = f,
                    .feeder = feeder,
@@ -448,11 +433,9 @@ void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *ou
                    .other = other,
                    .next = job,
                    .carried = true};
-        seat_acquire(&f->seats, true);
         note_work(f, 1);
         feed_all(&fed);
         note_work(f, -1);
-        seat_release(&f->seats);
     }
     free(other);
 }

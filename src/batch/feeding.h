@@ -44,6 +44,9 @@ bool feeding_open_job(const ImgstatJob *job, const ImgstatOpen *how, bool levels
 /* Whether a device may decode the page that is selected: it may refuse or doubt it. */
 bool feeding_decodes(Decoder *decoder);
 
+/* Returns the most bytes of samples in a strip or tile that the device does not decode in parts. */
+uint64_t feeding_stream(Decoder *decoder);
+
 /* Returns the format of what is written, if a device that has decoded the page of a job also
  * compresses that; else NULL. how: NULL for defaults. from: the decoder of the page. */
 const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from);
@@ -63,6 +66,26 @@ bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatF
 /* Whether the batch gains by its device, as far as a few of its files show. *always: it is to
  * decode all that it can. *like: a page of a sample. *bytes: of the pixels of all jobs, about. */
 bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *bytes);
+
+/* Who does the last jobs of a batch. */
+typedef enum FeedingRest {
+    REST_OPEN, /* all */
+    REST_FED,  /* workers that feed */
+    REST_ALONE /* the others */
+} FeedingRest;
+
+/* How fast the jobs of a batch are done. */
+typedef struct FeedingPace {
+    double alone_seconds; /* of a job that a worker does which does not feed, */
+    unsigned alone_workers;
+    double latency;      /* seconds from a full batch to its pixels */
+    double fed_a_second; /* jobs that all feeders do; 0: none are at work */
+} FeedingPace;
+
+/* Decides who does the jobs that are left when a worker asks for one. What the others will have
+ * done by the time that one more batch is decoded stays theirs; they begin none that feeders will
+ * have done before. */
+FeedingRest feeding_rest(const FeedingPace *pace, bool feeds, size_t left);
 
 /* Begins to open the device of a batch. *out becomes NULL if its files are too few, or not such as
  * a device decodes, or the batch has several devices or none: then workers open devices. */

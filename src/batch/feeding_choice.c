@@ -68,6 +68,11 @@ static bool is_deflated(Decoder *decoder)
             page.coding == TILE_DEFLATED);
 }
 
+uint64_t feeding_stream(Decoder *decoder)
+{
+    return is_deflated(decoder) ? 0 : decoder->caps.tile_bytes;
+}
+
 const EncodeFormat *feeding_writes(const ImgstatJob *job, const ImgstatWrite *how, Decoder *from)
 {
     const EncodeFormat *const to = how && how->format ? encode_format_named(how->format)
@@ -127,4 +132,13 @@ bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double
     *bytes = stands_for * (double)sum.bytes;
     return *always ||
            feeding_is_worthwhile(stands_for * sum.pages, stands_for * sum.decodable, *bytes);
+}
+
+FeedingRest feeding_rest(const FeedingPace *pace, bool feeds, size_t left)
+{
+    const double jobs = (double)left;
+    if (feeds)
+        return jobs * pace->alone_seconds <= pace->alone_workers * pace->latency ? REST_ALONE
+                                                                                 : REST_OPEN;
+    return jobs < pace->fed_a_second * pace->alone_seconds ? REST_FED : REST_OPEN;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_feeding.c: batches that a device decodes for (a stand-in, stand_in.c), and what becomes of
  * them if it is lost and the processor may take over. */
+#include "batch/feeding.h"
+
 #include "imgstat.h"
 
 #include <criterion/criterion.h>
@@ -105,4 +107,17 @@ Test(feeding, a_named_device_that_is_lost_fails_its_jobs)
     }
     cr_assert_eq(measure("cuda", "0:3", false, &told), IMGSTAT_OK);
     cr_expect(told.device > 0 && told.good + told.bad == JOBS, "%zu of them", told.device);
+}
+
+/* 16 threads that take 50 ms for a job do 64 in the 0.2 s of a batch; feeders that do 200 a second
+ * do 10 while one of these is done. */
+Test(feeding_choice, who_does_the_last_jobs)
+{
+    FeedingPace pace = {.alone_seconds = 0.05, .alone_workers = 16, .latency = 0.2};
+    cr_expect_eq(feeding_rest(&pace, true, 63), REST_ALONE);
+    cr_expect_eq(feeding_rest(&pace, true, 65), REST_OPEN);
+    cr_expect_eq(feeding_rest(&pace, false, 1), REST_OPEN);
+    pace.fed_a_second = 200;
+    cr_expect_eq(feeding_rest(&pace, false, 9), REST_FED);
+    cr_expect_eq(feeding_rest(&pace, false, 11), REST_OPEN);
 }
