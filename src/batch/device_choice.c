@@ -39,7 +39,7 @@ static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 /* Files that a GPU decodes, on an H100: decoding PNG, and tiles or strips, by one thread; opening
  * the GPU and leaving it, and what that takes longer for each thread that is busy; what one thread
  * brings it, and what it decodes, of samples; a stream that is not decoded in parts. */
-static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.65, fed_busy_s = 0.015;
+static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.65, fed_busy_s = 0.02;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 
 /* Compressing a byte of samples by one thread and by a GPU that decodes files, by default and fast;

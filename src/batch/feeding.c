@@ -3,9 +3,9 @@
 #include "batch/feeding.h"
 
 #include "batch/job.h"
+#include "batch/seats.h"
 #include "encode/rows.h"
 
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,10 +34,12 @@ enum { PAGE_TIMES = 5 };
 struct Feeding {
     FedJobs jobs;
     Ring *own_ring, **ring; /* where the batch has its ring */
-    sem_t filling;          /* how many more feeders may fill batches */
-    bool always;            /* IMGSTAT_DECODE=threads: the device decodes all that it can */
-    ImgstatPage like;       /* of a sample */
-    atomic_uint workers;    /* that were opened; the first of them feed */
+    /* Of those who work, so that none is interrupted while it holds the device. If feeders have
+     * devices of their own: of those who fill batches. */
+    Seats seats;
+    bool always;         /* IMGSTAT_DECODE=threads: the device decodes all that it can */
+    ImgstatPage like;    /* of a sample */
+    atomic_uint workers; /* that were opened; the first of them feed */
     pthread_t opener;
     bool started;
     pthread_mutex_t lock; /* guards what follows */
@@ -107,11 +109,14 @@ static void *opener_main(void *context)
     return NULL;
 }
 
-/* Returns what batches hold of jobs whose pages have so many bytes together. */
-static size_t bytes_of_batch(size_t n, double bytes)
+/* Returns what batches hold of so many pages, with so many bytes each. */
+static size_t bytes_of_batch(double pages, double bytes)
 {
-    const double share = bytes / FEEDERS, least = bytes / (double)n * SHARED_PAGES;
-    const double wanted = PAGE_TIMES * (share > least ? share : least);
+    const double share = pages / FEEDERS;
+    const double n = share < SHARED_PAGES  ? SHARED_PAGES
+                     : share < BATCH_PAGES ? share
+                                           : BATCH_PAGES;
+    const double wanted = PAGE_TIMES * n * bytes;
     return wanted < (double)batch_bytes_least  ? batch_bytes_least
            : wanted < (double)batch_bytes_most ? (size_t)wanted
                                                : batch_bytes_most;
@@ -127,10 +132,10 @@ static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
 ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
-    double bytes;
+    double pages, bytes;
     ImgstatPage like;
     *out = NULL;
-    if (!feeding_choose(jobs, &always, &like, &bytes))
+    if (!feeding_choose(jobs, &always, &like, &pages, &bytes))
         return IMGSTAT_OK;
     Feeding *const f = calloc(1, sizeof *f);
     if (!f)
@@ -138,10 +143,10 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->jobs = *jobs;
     f->always = always;
     f->like = like;
-    f->batch_bytes = always ? batch_bytes_most : bytes_of_batch(jobs->n, bytes);
+    f->batch_bytes = always ? batch_bytes_most : bytes_of_batch(pages, bytes);
     f->latency = first_batch_seconds;
     show_name(jobs->devices->device[0].name, f->shown);
-    sem_init(&f->filling, 0, jobs->share.workers);
+    seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->started = pthread_create(&f->opener, NULL, opener_main, f) == 0;
@@ -160,7 +165,7 @@ void feeding_destroy(Feeding *f)
     shared_device_destroy(f->shared);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
-    sem_destroy(&f->filling);
+    seats_release(&f->seats);
     free(f);
 }
 
@@ -231,9 +236,13 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
     return takes;
 }
 
-static void work_alone(Feeding *f, void *worker, size_t job, void *outcome)
+static void work_alone(Feeding *f, bool feeds, void *worker, size_t job, void *outcome)
 {
+    if (!f->jobs.alone)
+        seat_acquire(&f->seats, feeds);
     const double seconds = f->jobs.work(f->jobs.context, worker, job, NULL, outcome);
+    if (!f->jobs.alone)
+        seat_release(&f->seats);
     pthread_mutex_lock(&f->lock);
     f->alone_seconds += seconds;
     f->alone_jobs++;
@@ -364,11 +373,15 @@ static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
                                : page_batch_wait(fed->feeder->pages, err));
     const double seconds = job_clock() - start;
     note_fed(f, 0, &seconds);
+    if (!f->jobs.alone)
+        seat_acquire(&f->seats, true);
     for (size_t i = 0; i < fed->n; i++) {
         fed->pages[i].seconds = seconds / (double)fed->n;
         finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
         note_fed(f, 1, NULL);
     }
+    if (!f->jobs.alone)
+        seat_release(&f->seats);
     return IMGSTAT_OK;
 }
 
@@ -377,11 +390,11 @@ static void feed(Fed *fed)
 {
     Feeding *const f = fed->feeding;
     ImgstatError error = {0};
-    sem_wait(&f->filling);
+    seat_acquire(&f->seats, true);
     ImgstatResult res = fill(fed, &error);
     if (res == IMGSTAT_OK)
         res = page_batch_send(fed->feeder->pages, &error);
-    sem_post(&f->filling);
+    seat_release(&f->seats);
     if (res == IMGSTAT_OK && fed->n > 0)
         res = finish_batch(fed, &error);
     if (res != IMGSTAT_OK)
@@ -423,7 +436,7 @@ void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *ou
     void *const other = feeder->feeds ? malloc(f->jobs.outcome_bytes) : NULL;
     if (!other || feeding_opened(f, NULL) != IMGSTAT_OK || !has_device(f) ||
         (f->jobs.alone && !feeder->shared)) {
-        work_alone(f, worker, job, outcome);
+        work_alone(f, feeder->feeds, worker, job, outcome);
     } else {
         Fed fed = {.feeding = f,
                    .feeder = feeder,

@@ -64,8 +64,10 @@ bool feeding_is_worthwhile(double pages, double fed, double bytes);
 bool feeding_open_pages(const FedJobs *jobs, size_t job, bool *unusual, ImgstatFile **file);
 
 /* Whether the batch gains by its device, as far as a few of its files show. *always: it is to
- * decode all that it can. *like: a page of a sample. *bytes: of the pixels of all jobs, about. */
-bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *bytes);
+ * decode all that it can. *like: a page of a sample. *pages: that the device may decode. *bytes: of
+ * the pixels of one, about. */
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *pages,
+                    double *bytes);
 
 /* Who does the last jobs of a batch. */
 typedef enum FeedingRest {

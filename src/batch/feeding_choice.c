@@ -117,7 +117,8 @@ static void sample_job(const FedJobs *jobs, size_t job, Sampled *sum, ImgstatPag
     imgstat_file_close(file);
 }
 
-bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *bytes)
+bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double *pages,
+                    double *bytes)
 {
     const size_t looked_at = jobs->n < SAMPLES ? jobs->n : SAMPLES;
     Sampled sum = {0};
@@ -129,9 +130,9 @@ bool feeding_choose(const FedJobs *jobs, bool *always, ImgstatPage *like, double
         return false;
     const double stands_for = jobs->more ? LEAST_BYTES : (double)jobs->n / (double)looked_at;
     *always = sum.threads;
-    *bytes = stands_for * (double)sum.bytes;
-    return *always ||
-           feeding_is_worthwhile(stands_for * sum.pages, stands_for * sum.decodable, *bytes);
+    *pages = stands_for * sum.decodable;
+    *bytes = (double)sum.bytes / sum.decodable;
+    return *always || feeding_is_worthwhile(stands_for * sum.pages, *pages, *pages * *bytes);
 }
 
 FeedingRest feeding_rest(const FeedingPace *pace, bool feeds, size_t left)
