@@ -2,6 +2,7 @@
 /* test_parted: long streams of PNG and TIFF files, listed for a device whose memory is the
  * processor's: what the lists say decompresses to what the files' checksums are of. */
 #include "decode/decode.h"
+#include "decode/page_batch.h"
 
 #include "parted_inflate.h"
 #include "png_files.h"
@@ -115,4 +116,82 @@ Test(parted, many_streams)
         cr_assert_eq(decode.work.n_parted, i < PARTED_STREAMS_MOST ? i + 1 : 0);
         cr_assert(i == PARTED_STREAMS_MOST || (at >= 2000000 && at <= PARTED_ROUND_BYTES + 256));
     }
+}
+
+/* ---- Batches ---- */
+
+static ImgstatResult read_file(void *context, uint64_t offset, void *to, size_t bytes, size_t *got,
+                               ImgstatError *err)
+{
+    (void)err;
+    const ImgstatEncoded *const file = context;
+    *got = bytes < file->n_bytes - offset ? bytes : (size_t)(file->n_bytes - offset);
+    memcpy(to, (const uint8_t *)file->bytes + offset, *got);
+    return IMGSTAT_OK;
+}
+
+static size_t n_parted, n_decoded;
+
+static ImgstatResult check_work(Device *device, void *stream, const DecodeWork *work, DevMem there,
+                                DevMem checks, ImgstatError *err)
+{
+    (void)device, (void)stream, (void)there, (void)checks, (void)err;
+    if (work->n_parted == 3) /* which takes a moment */
+        check_lists(work);
+    for (size_t i = 0; i < work->n_rows; i++)
+        cr_assert(work->rows[i].parted == (work->n_parted > 0));
+    n_parted = work->n_parted;
+    n_decoded = work->n_rows;
+    return IMGSTAT_OK;
+}
+
+/* Long streams of a batch are decoded in parts if they are few. */
+Test(parted, batches)
+{
+    static const struct {
+        size_t pages, mib, parted;
+    } cases[] = {{3, 64, 3}, {40, 256, 40}, {41, 256, 0}};
+    uint64_t state = 1;
+    uint8_t *bytes;
+    ImgstatDevice *device;
+    SharedDevice *shared;
+    ImgstatError err;
+    ImgstatEncoded encoded = {.n_bytes = make_file(0, &state, &bytes)};
+    encoded.bytes = bytes;
+    const ImgstatInput input = {
+        .bytes = encoded.n_bytes, .read_at = read_file, .context = &encoded};
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, &err), IMGSTAT_OK);
+    const DeviceOps *const usual = device->ops;
+    DeviceOps ops = *usual;
+    ops.fetches = false; /* so it has files decoded */
+    ops.decode_async = check_work;
+    device->ops = &ops;
+    cr_assert_eq(shared_device_create(device, 1, false, &shared, &err), IMGSTAT_OK);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        PageBatch *batch;
+        cr_assert_eq(page_batch_create(shared, cases[c].mib << 20, &batch, &err), IMGSTAT_OK);
+        page_batch_begin(batch);
+        for (size_t i = 0; i < cases[c].pages; i++) {
+            ImgstatFile *file;
+            PageAdded added;
+            FedPages pages;
+            const bool unusual = false;
+            cr_assert_eq(imgstat_file_open_input("some file", &input, NULL, &file, &err),
+                         IMGSTAT_OK);
+            cr_assert_eq(file_choose(file, NULL, 0, &err), IMGSTAT_OK);
+            cr_assert_eq(imgstat_file_page(file, 0, NULL, &err), IMGSTAT_OK);
+            cr_assert_eq(page_batch_add(batch, file, NULL, &unusual, &added, &pages, &err),
+                         IMGSTAT_OK);
+            cr_assert_eq(added, PAGE_ADDED, "%zu", i);
+            imgstat_file_close(file);
+        }
+        cr_assert_eq(page_batch_send(batch, &err), IMGSTAT_OK);
+        cr_expect(n_decoded == cases[c].pages && n_parted == cases[c].parted, "%zu of %zu in parts",
+                  n_parted, n_decoded);
+        page_batch_destroy(batch);
+    }
+    shared_device_destroy(shared);
+    device->ops = usual;
+    imgstat_device_close(device);
+    free(bytes);
 }
