@@ -71,10 +71,7 @@ ImgstatResult jobs_open_fed(Jobs *jobs, TransformWorker *out, bool first, Imgsta
                     : imgstat_device_open(name, jobs->share.threads, &device, err));
     IMGSTAT_TRY(worker_open(device, name, jobs->share.threads, jobs->cancel, out, err));
     feeder.feeds = feeder.feeds && !device->ops->fetches;
-    if (feeder.feeds && feeder_use(&feeder, device, err) != IMGSTAT_OK) {
-        worker_close(out);
-        return err ? err->code : IMGSTAT_ERR_MEMORY;
-    }
+    feeder.device = feeder.feeds ? device : NULL;
     out->feeder = feeder;
     return IMGSTAT_OK;
 }

@@ -34,12 +34,10 @@ enum { PAGE_TIMES = 5 };
 struct Feeding {
     FedJobs jobs;
     Ring *own_ring, **ring; /* where the batch has its ring */
-    /* Of those who work, so that none is interrupted while it holds the device. If feeders have
-     * devices of their own: of those who fill batches. */
-    Seats seats;
-    bool always;         /* IMGSTAT_DECODE=threads: the device decodes all that it can */
-    ImgstatPage like;    /* of a sample */
-    atomic_uint workers; /* that were opened; the first of them feed */
+    Seats seats;            /* of those who measure, or else of those who fill batches */
+    bool always;            /* IMGSTAT_DECODE=threads: the device decodes all that it can */
+    ImgstatPage like;       /* of a sample */
+    atomic_uint workers;    /* that were opened; the first of them feed */
     pthread_t opener;
     bool started;
     pthread_mutex_t lock; /* guards what follows */
@@ -47,7 +45,7 @@ struct Feeding {
     bool opened;
     ImgstatResult result; /* of opening */
     ImgstatError error;
-    SharedDevice *shared; /* NULL: there is no device, or none any more */
+    Device *device; /* NULL: there is none, or none any more; feeders have others of the same GPU */
     char name[DEVICE_NAME_BYTES], shown[DEVICE_NAME_BYTES];
     size_t batch_bytes;
     bool lost;
@@ -64,45 +62,49 @@ struct Feeding {
 /* ---- The device -------------------------------------------------------------------------------
  */
 
-/* Opens the device and prepares it. *shared stays NULL if the processor takes its place. */
-static ImgstatResult open_shared(Feeding *f, SharedDevice **shared, ImgstatError *err)
+/* Opens the device. *out becomes NULL if the processor takes its place. */
+static ImgstatResult open_device(Feeding *f, const char **name, Device **out, ImgstatError *err)
+{
+    IMGSTAT_TRY(device_list_open(f->jobs.devices, 1, name, out, err));
+    if ((*out)->ops->fetches) {
+        imgstat_device_close(*out);
+        *out = NULL;
+    }
+    return IMGSTAT_OK;
+}
+
+/* Opens the device and prepares it. *out becomes NULL as above. */
+static ImgstatResult prepare_device(Feeding *f, Device **out, ImgstatError *err)
 {
     const FedJobs *const jobs = &f->jobs;
     const char *name;
-    ImgstatDevice *device;
-    IMGSTAT_TRY(device_list_open(jobs->devices, 1, &name, &device, err));
-    if (device->ops->fetches) {
-        imgstat_device_close(device);
+    IMGSTAT_TRY(open_device(f, &name, out, err));
+    Device *const device = *out;
+    if (!device)
         return IMGSTAT_OK;
-    }
     snprintf(f->name, sizeof f->name, "%s", name);
     ImgstatDeviceInfo info;
     imgstat_device_describe(device, &info);
     const uint64_t bytes = info.memory_bytes / memory_share / FEEDERS;
     f->batch_bytes = bytes < f->batch_bytes ? (size_t)bytes : f->batch_bytes;
-    ImgstatResult res = shared_device_create(device, jobs->share.workers, true, shared, err);
-    if (res != IMGSTAT_OK) {
-        imgstat_device_close(device);
-        return res;
-    }
     if (jobs->alone)
         IMGSTAT_TRY(row_encoder_load(device, err));
-    return shared_device_warm(*shared, &f->like, jobs->count.parts, err);
+    return page_batch_warm(device, &f->like, jobs->count.parts, err);
 }
 
 static void *opener_main(void *context)
 {
     Feeding *const f = context;
-    SharedDevice *shared = NULL;
+    Device *device = NULL;
     ImgstatError error = {0};
-    ImgstatResult res = open_shared(f, &shared, &error);
-    if (res != IMGSTAT_OK && shared && device_list_fail(f->jobs.devices, f->name, res, &error))
+    ImgstatResult res = prepare_device(f, &device, &error);
+    if (res != IMGSTAT_OK && device && device_list_fail(f->jobs.devices, f->name, res, &error))
         res = IMGSTAT_OK; /* the processor goes on */
     pthread_mutex_lock(&f->lock);
     f->opened = true;
     f->result = res;
     f->error = error;
-    f->shared = shared;
+    f->device = device;
     f->lost = error.code != IMGSTAT_OK;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
@@ -162,7 +164,7 @@ void feeding_destroy(Feeding *f)
         return;
     if (f->started)
         pthread_join(f->opener, NULL);
-    shared_device_destroy(f->shared);
+    imgstat_device_close(f->device);
     pthread_cond_destroy(&f->changed);
     pthread_mutex_destroy(&f->lock);
     seats_release(&f->seats);
@@ -184,7 +186,7 @@ ImgstatResult feeding_opened(Feeding *f, ImgstatError *err)
 static bool has_device(Feeding *f)
 {
     pthread_mutex_lock(&f->lock);
-    const bool has = f->shared && !f->lost;
+    const bool has = f->device && !f->lost;
     pthread_mutex_unlock(&f->lock);
     return has;
 }
@@ -226,7 +228,7 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
     if (f->always)
         return true;
     pthread_mutex_lock(&f->lock);
-    const bool device = f->shared && !f->lost;
+    const bool device = f->device && !f->lost;
     if (device)
         divide_rest(f, feeder->feeds, left);
     const bool takes = feeder->feeds ? f->rest == REST_FED || (device && f->rest == REST_OPEN)
@@ -401,6 +403,19 @@ static void feed(Fed *fed)
         finish_failed(fed, res, &error);
 }
 
+/* Gives a worker a batch, and a device that it lacks. It has no batch if the processor takes the
+ * place of the device. */
+static ImgstatResult begin_feeding(Feeding *f, Feeder *feeder, ImgstatError *err)
+{
+    const char *name;
+    if (!feeder->device) {
+        IMGSTAT_TRY(open_device(f, &name, &feeder->device, err));
+        feeder->owned = feeder->device != NULL;
+    }
+    return feeder->device ? page_batch_create(feeder->device, f->batch_bytes, &feeder->pages, err)
+                          : IMGSTAT_OK;
+}
+
 /* Feeds until the worker takes no more jobs. */
 static void feed_all(Fed *fed)
 {
@@ -408,10 +423,8 @@ static void feed_all(Fed *fed)
     Feeder *const feeder = fed->feeder;
     ImgstatError error = {0};
     ImgstatResult res = IMGSTAT_OK;
-    if (!feeder->shared)
-        feeder->shared = f->shared;
     if (!feeder->pages)
-        res = page_batch_create(feeder->shared, f->batch_bytes, &feeder->pages, &error);
+        res = begin_feeding(f, feeder, &error);
     if (res != IMGSTAT_OK)
         finish_failed(fed, res, &error);
     while (fed->carried && feeder->feeds && feeder->pages && has_device(f))
@@ -435,7 +448,7 @@ void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *ou
 {
     void *const other = feeder->feeds ? malloc(f->jobs.outcome_bytes) : NULL;
     if (!other || feeding_opened(f, NULL) != IMGSTAT_OK || !has_device(f) ||
-        (f->jobs.alone && !feeder->shared)) {
+        (f->jobs.alone && !feeder->device)) {
         work_alone(f, feeder->feeds, worker, job, outcome);
     } else {
         Fed fed = {.feeding = f,

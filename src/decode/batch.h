@@ -10,13 +10,6 @@
 
 enum { BATCH_ROW_ALIGN = 16 }; /* of pixels in the device's memory */
 
-/* Pinned memory. */
-typedef struct Staging {
-    void *memory;
-    size_t bytes;
-    bool taken;
-} Staging;
-
 typedef struct BatchPage {
     ImgstatPage page;
     ImagePro image; /* in the device's memory */
@@ -27,13 +20,15 @@ typedef struct BatchPage {
 } BatchPage;
 
 struct PageBatch {
-    SharedDevice *shared;
+    Device *device;
+    void *stream; /* the device's own */
     DevMem memory;
     DevMem checks_there; /* its beginning */
     void *list;          /* host_alloc: what the device decodes */
     size_t bottom, top;  /* what lies between is free */
-    Staging *staging;    /* NULL: the batch is not being filled */
-    size_t staged;       /* bytes in it, which belong below `bottom` */
+    void *staging;       /* host_alloc: staging_bytes, through which files go there */
+    size_t staging_bytes;
+    size_t staged; /* bytes in it, which belong below `bottom` */
     BatchPage page[BATCH_PAGES];
     size_t n, n_tiled; /* pages; those of tiles */
     CodedTile *tiles;  /* of these, in order */
@@ -45,20 +40,16 @@ struct PageBatch {
 };
 
 /* Makes an image of memory of the device, with a page's shape and nodata value. */
-ImgstatResult batch_wrap(const SharedDevice *shared, uint64_t address, size_t pitch,
+ImgstatResult batch_wrap(const Device *device, uint64_t address, size_t pitch,
                          const ImgstatPage *page, ImagePro *out, ImgstatError *err);
 
 /* Finds a page of a file; NULL if the processor must decode it. */
 const BatchPage *batch_page(const FedPages *fed, const ImgstatPage *page);
 
-/* Finds out which pages the device doubts. The lock is held. */
+/* Finds out which pages the device doubts. */
 ImgstatResult batch_read_checks(PageBatch *batch, ImgstatError *err);
 
 /* ---- decode/staging.c ---- */
-
-/* Gives a batch staging memory, until batch_release_staging. */
-void batch_acquire_staging(PageBatch *batch);
-void batch_release_staging(PageBatch *batch);
 
 /* Makes room for so many bytes behind what is staged. */
 ImgstatResult batch_reserve_staging(PageBatch *batch, size_t bytes, ImgstatError *err);

@@ -17,75 +17,32 @@ enum {
                   PARTED_STREAMS * sizeof(PartedStream)
 };
 
-/* The per-thread default stream (imgstat_async.h): a thread waits for its own batch only. */
-static void *const thread_stream = (void *)(uintptr_t)2;
-
-/* ---- The device ---- */
-
-ImgstatResult shared_device_create(Device *device, unsigned staging, bool owned, SharedDevice **out,
-                                   ImgstatError *err)
-{
-    SharedDevice *const shared = calloc(1, sizeof *shared);
-    Staging *const all = calloc(staging, sizeof *all);
-    *out = NULL;
-    if (!shared || !all) {
-        free(shared);
-        free(all);
-        if (owned)
-            imgstat_device_close(device);
-        return error_memory(err, staging * sizeof *all, "a device");
-    }
-    *shared =
-        (SharedDevice){.device = device, .staging = all, .n_staging = staging, .owned = owned};
-    shared->stream = owned ? thread_stream : device->ops->own_stream(device);
-    pthread_mutex_init(&shared->lock, NULL);
-    *out = shared;
-    return IMGSTAT_OK;
-}
-
-void shared_device_destroy(SharedDevice *shared)
-{
-    if (!shared)
-        return;
-    Device *const device = shared->device;
-    for (unsigned i = 0; i < shared->n_staging; i++)
-        if (shared->staging[i].memory)
-            device->ops->host_release(device, shared->staging[i].memory);
-    if (shared->owned)
-        imgstat_device_close(device);
-    pthread_mutex_destroy(&shared->lock);
-    free(shared->staging);
-    free(shared);
-}
-
 /* ---- Filling ---- */
 
-ImgstatResult batch_wrap(const SharedDevice *shared, uint64_t address, size_t pitch,
+ImgstatResult batch_wrap(const Device *device, uint64_t address, size_t pitch,
                          const ImgstatPage *page, ImagePro *out, ImgstatError *err)
 {
-    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_CUDA, shared->device->index, (void *)(uintptr_t)address,
-                                   pitch, page->width, page->height, page->channels, page->sample,
+    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_CUDA, device->index, (void *)(uintptr_t)address, pitch,
+                                   page->width, page->height, page->channels, page->sample,
                                    page->bits, NULL, NULL, out, err));
     if (page->has_nodata)
         imgstat_image_set_nodata(out, page->nodata);
     return IMGSTAT_OK;
 }
 
-ImgstatResult page_batch_create(SharedDevice *shared, size_t bytes, PageBatch **out,
-                                ImgstatError *err)
+ImgstatResult page_batch_create(Device *device, size_t bytes, PageBatch **out, ImgstatError *err)
 {
-    Device *const device = shared->device;
-    PageBatch *batch = calloc(1, sizeof *batch);
+    const DeviceOps *const ops = device->ops;
+    PageBatch *const batch = calloc(1, sizeof *batch);
     *out = NULL;
     if (!batch)
         return error_memory(err, sizeof *batch, "a batch of pages");
-    batch->shared = shared;
-    pthread_mutex_lock(&shared->lock);
-    ImgstatResult res = device->ops->alloc(device, bytes, &batch->memory, err);
+    batch->device = device;
+    batch->stream = ops->own_stream(device);
+    ImgstatResult res = ops->alloc(device, bytes, &batch->memory, err);
     if (res == IMGSTAT_OK)
-        res = device->ops->host_alloc(device, PAGES_BYTES + TILES * sizeof *batch->tiles,
-                                      &batch->list, err);
-    pthread_mutex_unlock(&shared->lock);
+        res =
+            ops->host_alloc(device, PAGES_BYTES + TILES * sizeof *batch->tiles, &batch->list, err);
     batch->tiles = malloc(TILES * sizeof *batch->tiles);
     if (res == IMGSTAT_OK && !batch->tiles)
         res = error_memory(err, TILES * sizeof *batch->tiles, "tiles");
@@ -101,13 +58,12 @@ void page_batch_destroy(PageBatch *batch)
 {
     if (!batch)
         return;
-    Device *const device = batch->shared->device;
-    batch_release_staging(batch);
-    pthread_mutex_lock(&batch->shared->lock);
+    const DeviceOps *const ops = batch->device->ops;
+    if (batch->staging)
+        ops->host_release(batch->device, batch->staging);
     if (batch->list)
-        device->ops->host_release(device, batch->list);
-    device->ops->release(device, &batch->memory);
-    pthread_mutex_unlock(&batch->shared->lock);
+        ops->host_release(batch->device, batch->list);
+    ops->release(batch->device, &batch->memory);
     free(batch->tiles);
     free(batch->counts);
     free(batch);
@@ -119,7 +75,6 @@ void page_batch_begin(PageBatch *batch)
     const size_t at = place(&batch->bottom, sizeof batch->check);
     batch->checks_there = (DevMem){batch->memory.address + at, sizeof batch->check};
     batch->top = batch->memory.bytes / PLACE_ALIGN * PLACE_ALIGN;
-    batch_acquire_staging(batch);
 }
 
 /* Returns the bytes for another page beside the list of what is decoded. */
@@ -134,9 +89,9 @@ static size_t free_bytes(const PageBatch *batch)
 static bool stage(PageBatch *batch, Decoder *decoder, BatchPage *page, size_t *bytes)
 {
     uint8_t colors[DEFLATED_COLORS][4];
-    uint8_t *const to = (uint8_t *)batch->staging->memory + batch->staged;
+    uint8_t *const to = (uint8_t *)batch->staging + batch->staged;
     DeflatedRows *const rows = &page->rows;
-    const size_t room = batch->staging->bytes - batch->staged - DEFLATED_COLOR_BYTES;
+    const size_t room = batch->staging_bytes - batch->staged - DEFLATED_COLOR_BYTES;
     if (!decoder->codec->deflated(decoder, to, room, rows, colors))
         return false;
     const size_t stream = padded(2 * DEFLATED_ALIGN + rows->n_in, DEFLATED_ALIGN);
@@ -277,7 +232,7 @@ static ImgstatResult add_page(PageBatch *batch, Decoder *decoder, const ImgstatR
         return IMGSTAT_OK;
     BatchPage *const page = &batch->page[batch->n++];
     page->page = *from;
-    IMGSTAT_TRY(batch_wrap(batch->shared,
+    IMGSTAT_TRY(batch_wrap(batch->device,
                            page->tiled.n_tiles > 0 ? page->tiled.pixels : page->rows.pixels, pitch,
                            from, &page->image, err));
     if (region)
@@ -322,9 +277,8 @@ ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const PageCoun
 
 ImgstatResult batch_read_checks(PageBatch *batch, ImgstatError *err)
 {
-    Device *const device = batch->shared->device;
-    return device->ops->download(device, batch->check, batch->checks_there, 0,
-                                 batch->n * sizeof *batch->check, err);
+    return batch->device->ops->download(batch->device, batch->check, batch->checks_there, 0,
+                                        batch->n * sizeof *batch->check, err);
 }
 
 /* Lists what the device decodes, and finds a place for the list there. */
@@ -354,29 +308,20 @@ static DecodeWork list_work(PageBatch *batch, size_t *at)
 
 ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
 {
-    Device *const device = batch->shared->device;
-    ImgstatResult res = batch_upload_staged(batch, err);
-    batch_release_staging(batch);
-    if (res != IMGSTAT_OK || batch->n == 0)
-        return res;
+    IMGSTAT_TRY(batch_upload_staged(batch, err));
+    if (batch->n == 0)
+        return IMGSTAT_OK;
     size_t at;
     const DecodeWork work = list_work(batch, &at);
     const DevMem there = {batch->memory.address + at, decode_work_bytes(&work)};
-    pthread_mutex_lock(&batch->shared->lock);
-    res = device->ops->decode_async(device, batch->shared->stream, &work, there,
-                                    batch->checks_there, err);
-    pthread_mutex_unlock(&batch->shared->lock);
-    return res;
+    return batch->device->ops->decode_async(batch->device, batch->stream, &work, there,
+                                            batch->checks_there, err);
 }
 
 ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
 {
-    Device *const device = batch->shared->device;
-    IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
-    pthread_mutex_lock(&batch->shared->lock);
-    const ImgstatResult res = batch_read_checks(batch, err);
-    pthread_mutex_unlock(&batch->shared->lock);
-    return res;
+    IMGSTAT_TRY(batch->device->ops->wait_async(batch->device, batch->stream, err));
+    return batch_read_checks(batch, err);
 }
 
 const BatchPage *batch_page(const FedPages *fed, const ImgstatPage *page)
@@ -396,16 +341,10 @@ const ImagePro *fed_page_image(const FedPages *fed, const ImgstatPage *page)
     return from ? &from->image : NULL;
 }
 
-ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err)
-{
-    IMGSTAT_TRY(shared_device_create(device, 1, false, &feeder->own, err));
-    feeder->shared = feeder->own;
-    return IMGSTAT_OK;
-}
-
 void feeder_release(Feeder *feeder)
 {
     page_batch_destroy(feeder->pages);
-    shared_device_destroy(feeder->own);
+    if (feeder->owned)
+        imgstat_device_close(feeder->device);
     *feeder = (Feeder){0};
 }

@@ -7,32 +7,6 @@
 #include "codec/codec.h"
 #include "device/device.h"
 
-#include <pthread.h>
-
-/* A device that the batches of several threads use, with the memory that its uploads come from. */
-typedef struct SharedDevice {
-    Device *device;
-    pthread_mutex_t lock;    /* held in every call of the device but wait_async */
-    struct Staging *staging; /* n_staging of them */
-    unsigned n_staging;
-    bool owned;   /* it is closed with this */
-    void *stream; /* that batches are decoded on: their thread's, or the device's own if one thread
-                   * has it for itself */
-} SharedDevice;
-
-/* staging: threads that fill a batch at the same time. owned: the device belongs to the shared
- * device, also after a failure. */
-ImgstatResult shared_device_create(Device *device, unsigned staging, bool owned, SharedDevice **out,
-                                   ImgstatError *err);
-
-/* Counts images of zeros as pages like that one are counted: nothing is loaded or allocated later,
- * while the device is at work. page: NULL: only what decodes is loaded. */
-ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, unsigned parts,
-                                 ImgstatError *err);
-
-/* Closes a device that it owns. Accepts NULL. */
-void shared_device_destroy(SharedDevice *shared);
-
 typedef struct PageBatch PageBatch;
 
 /* How the device counts the pages of a batch. */
@@ -43,12 +17,17 @@ typedef struct PageCount {
 
 enum { BATCH_PAGES = 96 }; /* most pages of a batch */
 
-/* bytes: of device memory, for compressed bytes, filtered rows and pixels. */
-ImgstatResult page_batch_create(SharedDevice *shared, size_t bytes, PageBatch **out,
-                                ImgstatError *err);
+/* Counts images of zeros as pages like that one are counted: nothing is loaded or allocated later,
+ * while the GPU is at work. page: NULL: only what decodes is loaded. */
+ImgstatResult page_batch_warm(Device *device, const ImgstatPage *page, unsigned parts,
+                              ImgstatError *err);
+
+/* device: has no other batch, and is the caller's thread's. bytes: of its memory, for compressed
+ * bytes, filtered rows and pixels. */
+ImgstatResult page_batch_create(Device *device, size_t bytes, PageBatch **out, ImgstatError *err);
 void page_batch_destroy(PageBatch *batch); /* accepts NULL */
 
-/* Empties a batch, and begins to fill it. Until page_batch_send it holds staging memory. */
+/* Empties a batch. */
 void page_batch_begin(PageBatch *batch);
 
 /* The pages of a file in a batch, that a device has decoded or doubts. */
@@ -85,13 +64,10 @@ ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, Imgstat
 /* What a worker has of a device that decodes. */
 typedef struct Feeder {
     bool feeds;
-    SharedDevice *shared; /* of others as well, */
-    SharedDevice *own;    /* or its own: released with the feeder, before the device is closed */
-    PageBatch *pages;     /* NULL: it has none yet */
+    Device *device;   /* NULL: none yet */
+    bool owned;       /* it is closed with the feeder */
+    PageBatch *pages; /* NULL: it has none yet */
 } Feeder;
-
-/* Gives a worker that feeds a device of its own. */
-ImgstatResult feeder_use(Feeder *feeder, Device *device, ImgstatError *err);
 
 /* Releases what a worker has of the device. */
 void feeder_release(Feeder *feeder);

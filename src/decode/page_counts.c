@@ -10,10 +10,9 @@
 
 enum { WARM_SIDE = 64 };
 
-/* Counts images into zeroed memory of the device. The lock is held. */
-static ImgstatResult measure_images(SharedDevice *shared, const ImagePro *images,
-                                    const size_t *record_at, size_t n, unsigned parts,
-                                    DevMem counts, ImgstatError *err)
+/* Counts images into zeroed memory of the device. */
+static ImgstatResult measure_images(Device *device, const ImagePro *images, const size_t *record_at,
+                                    size_t n, unsigned parts, DevMem counts, ImgstatError *err)
 {
     DeviceRecord record[BATCH_PAGES];
     const PixelSource source = {.images = images, .n = n};
@@ -24,13 +23,12 @@ static ImgstatResult measure_images(SharedDevice *shared, const ImagePro *images
         record[i].mem = (DevMem){counts.address + record_at[i],
                                  record_bytes(images[i].sample, images[i].channels, parts)};
     }
-    return shared->device->ops->measure(shared->device, &source, view, record, err);
+    return device->ops->measure(device, &source, view, record, err);
 }
 
-static ImgstatResult warm_measuring(SharedDevice *shared, const ImgstatPage *page, unsigned parts,
+static ImgstatResult warm_measuring(Device *device, const ImgstatPage *page, unsigned parts,
                                     ImgstatError *err)
 {
-    Device *const device = shared->device;
     const DeviceOps *const ops = device->ops;
     ImgstatPage small = *page;
     small.width = small.height = WARM_SIDE;
@@ -44,9 +42,9 @@ static ImgstatResult warm_measuring(SharedDevice *shared, const ImgstatPage *pag
     if (res == IMGSTAT_OK)
         res = ops->alloc(device, record, &counts, err);
     for (size_t i = 0; res == IMGSTAT_OK && i < BATCH_PAGES; i++)
-        res = batch_wrap(shared, pixels.address, pitch, &small, &image[i], err);
+        res = batch_wrap(device, pixels.address, pitch, &small, &image[i], err);
     for (size_t n = 1; res == IMGSTAT_OK && n <= BATCH_PAGES; n *= BATCH_PAGES)
-        res = measure_images(shared, image, record_at, n, parts, counts, err);
+        res = measure_images(device, image, record_at, n, parts, counts, err);
     if (res == IMGSTAT_OK)
         res = ops->wait(device, err);
     ops->release(device, &counts);
@@ -54,14 +52,13 @@ static ImgstatResult warm_measuring(SharedDevice *shared, const ImgstatPage *pag
     return res;
 }
 
-ImgstatResult shared_device_warm(SharedDevice *shared, const ImgstatPage *page, unsigned parts,
-                                 ImgstatError *err)
+ImgstatResult page_batch_warm(Device *device, const ImgstatPage *page, unsigned parts,
+                              ImgstatError *err)
 {
     const DecodeWork nothing = {0};
     const DevMem none = {0, 0};
-    IMGSTAT_TRY(shared->device->ops->decode_async(shared->device, shared->stream, &nothing, none,
-                                                  none, err));
-    return page ? warm_measuring(shared, page, parts, err) : IMGSTAT_OK;
+    IMGSTAT_TRY(device->ops->decode_async(device, NULL, &nothing, none, none, err));
+    return page ? warm_measuring(device, page, parts, err) : IMGSTAT_OK;
 }
 
 /* ---- Counting ---- */
@@ -87,10 +84,10 @@ static ImgstatResult place_records(PageBatch *batch, size_t *record_at, ImgstatE
     return IMGSTAT_OK;
 }
 
-/* Counts pages that are decoded. The lock is held. */
+/* Counts pages that are decoded. */
 static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
 {
-    Device *const device = batch->shared->device;
+    Device *const device = batch->device;
     const DeviceOps *const ops = device->ops;
     ImagePro images[BATCH_PAGES];
     size_t record_at[BATCH_PAGES];
@@ -103,7 +100,7 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
                                                         batch->count.parts);
     IMGSTAT_TRY(ops->alloc(device, bytes, &counts, err));
     ImgstatResult res =
-        measure_images(batch->shared, images, record_at, n, batch->count.parts, counts, err);
+        measure_images(device, images, record_at, n, batch->count.parts, counts, err);
     if (res == IMGSTAT_OK)
         res = ops->download(device, batch->counts, counts, 0, bytes, err);
     if (res == IMGSTAT_OK)
@@ -114,13 +111,9 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
 
 ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, ImgstatError *err)
 {
-    Device *const device = batch->shared->device;
     batch->count = *count;
-    IMGSTAT_TRY(device->ops->wait_async(device, batch->shared->stream, err));
-    pthread_mutex_lock(&batch->shared->lock);
-    const ImgstatResult res = count_decoded(batch, err);
-    pthread_mutex_unlock(&batch->shared->lock);
-    return res;
+    IMGSTAT_TRY(batch->device->ops->wait_async(batch->device, batch->stream, err));
+    return count_decoded(batch, err);
 }
 
 ImgstatResult fed_page_record(const FedPages *fed, const ImgstatPage *page, BufferCache *cache,

@@ -154,7 +154,6 @@ Test(parted, batches)
     uint64_t state = 1;
     uint8_t *bytes;
     ImgstatDevice *device;
-    SharedDevice *shared;
     ImgstatError err;
     ImgstatEncoded encoded = {.n_bytes = make_file(0, &state, &bytes)};
     encoded.bytes = bytes;
@@ -166,10 +165,9 @@ Test(parted, batches)
     ops.fetches = false; /* so it has files decoded */
     ops.decode_async = check_work;
     device->ops = &ops;
-    cr_assert_eq(shared_device_create(device, 1, false, &shared, &err), IMGSTAT_OK);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         PageBatch *batch;
-        cr_assert_eq(page_batch_create(shared, cases[c].mib << 20, &batch, &err), IMGSTAT_OK);
+        cr_assert_eq(page_batch_create(device, cases[c].mib << 20, &batch, &err), IMGSTAT_OK);
         page_batch_begin(batch);
         for (size_t i = 0; i < cases[c].pages; i++) {
             ImgstatFile *file;
@@ -190,7 +188,6 @@ Test(parted, batches)
                   n_parted, n_decoded);
         page_batch_destroy(batch);
     }
-    shared_device_destroy(shared);
     device->ops = usual;
     imgstat_device_close(device);
     free(bytes);
