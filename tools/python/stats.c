@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.c: the type imgstat.Stats, which reads a record when it is asked. */
-#include "chains.h"
+#include "stats.h"
 #include "error.h"
 #include "histogram.h"
 #include "html.h"
@@ -11,20 +11,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct Stats {
-    PyObject_HEAD uint16_t channels;
-    ImgstatSample sample;
-    ImgstatMeasure how; /* its percentiles are this object's */
-    uint16_t n_records; /* 1, or one a channel */
-    ImgstatRecord **records;
-    PyObject *owner; /* NULL, or what has the records */
-    /* Of an unpickled one: a tuple of the fields of each channel. It has no record. */
-    PyObject *values;
-    /* Of a measurement on a GPU that has not been read; the record is NULL till then: */
-    HeldChain *later;
-    PyObject *array;
-} Stats;
 
 /* Of the measurements that have not been read. One is read at a time. */
 static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
@@ -42,9 +28,7 @@ static void destroy_all(ImgstatRecord **records, uint16_t n, PyObject *owner)
         imgstat_record_destroy(records[i]);
 }
 
-/* Makes a Stats of n records, or with `records` NULL of one that comes later or never. */
-static Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n,
-                        const ImgstatMeasure *how)
+Stats *stats_new(State *state, ImgstatRecord *const *records, uint16_t n, const ImgstatMeasure *how)
 {
     Stats *const stats = PyObject_New(Stats, (PyTypeObject *)state->stats_type);
     ImgstatRecord **const kept = calloc(n, sizeof(ImgstatRecord *));
@@ -134,8 +118,7 @@ static void stats_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Waits for a measurement that has not been read. 0, or -1 with an exception. */
-static int settle(Stats *stats)
+int stats_settle(Stats *stats)
 {
     ImgstatError err;
     ImgstatResult res = IMGSTAT_OK;
@@ -163,36 +146,6 @@ static int settle(Stats *stats)
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
-
-typedef enum Field {
-    COUNT,
-    N_NAN,
-    N_INF,
-    NODATA,
-    MASKED,
-    MIN,
-    MAX,
-    MIN_AT,
-    MAX_AT,
-    MIN_PAGE,
-    MAX_PAGE,
-    MIN_FILE,
-    MAX_FILE,
-    SUM,
-    MEAN,
-    VARIANCE,
-    STDDEV,
-    MEDIAN,
-    MODE,
-    ENTROPY,
-    LOW,
-    HIGH,
-    SKEWNESS,
-    KURTOSIS,
-    PERCENTILES,
-    HISTOGRAM,
-    FIELDS
-} Field;
 
 /* A field of a Stats. */
 typedef struct Question {
@@ -347,12 +300,18 @@ static const char *missing(const Stats *stats, Field field)
     return NULL;
 }
 
+PyObject *stats_field(PyObject *self, uint16_t channel, Field field)
+{
+    Question question = {self, field};
+    return missing((Stats *)self, field) ? Py_NewRef(Py_None) : answer(&question, channel);
+}
+
 static PyObject *get_field(PyObject *self, void *closure)
 {
     Stats *const stats = (Stats *)self;
     Question question = {self, *(const Field *)closure};
     const char *const lacks = missing(stats, question.field);
-    if (settle(stats) < 0)
+    if (stats_settle(stats) < 0)
         return NULL;
     if (!lacks)
         return each_channel(stats->channels, answer, &question);
@@ -383,78 +342,6 @@ static PyObject *stats_repr(PyObject *self)
     for (int i = 0; i < 5; i++)
         Py_XDECREF(value[i]);
     return text;
-}
-
-/* ---- Pickles --------------------------------------------------------------------------------- */
-
-/* The values themselves: the bytes of a record lack those for which the pixels are read again. */
-static PyObject *fields_of(PyObject *self, uint16_t channel)
-{
-    const Stats *const stats = (Stats *)self;
-    Question question = {self, COUNT};
-    PyObject *const fields = PyTuple_New(FIELDS);
-    for (; fields && question.field < FIELDS; question.field++) {
-        PyObject *const value =
-            missing(stats, question.field) ? Py_NewRef(Py_None) : answer(&question, channel);
-        if (!value || PyTuple_SetItem(fields, question.field, value) < 0) {
-            Py_DECREF(fields);
-            return NULL;
-        }
-    }
-    return fields;
-}
-
-static PyObject *stats_reduce(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    Stats *const stats = (Stats *)self;
-    const ImgstatMeasure *const how = &stats->how;
-    if (settle(stats) < 0)
-        return NULL;
-    PyObject *const make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "_of");
-    PyObject *const values = PyTuple_New(stats->channels);
-    for (uint16_t c = 0; values && c < stats->channels && !PyErr_Occurred(); c++)
-        PyTuple_SetItem(values, c, fields_of(self, c));
-    PyObject *const made =
-        make && values && !PyErr_Occurred()
-            ? Py_BuildValue("O(siiiiO)", make, imgstat_sample_name(stats->sample), how->median,
-                            how->mode, how->shape, how->histogram, values)
-            : NULL;
-    Py_XDECREF(make);
-    Py_XDECREF(values);
-    return made;
-}
-
-static PyObject *stats_of(PyObject *type, PyObject *args)
-{
-    const char *name;
-    int median, mode, shape, histogram;
-    PyObject *values;
-    if (!PyArg_ParseTuple(args, "sppppO!:_of", &name, &median, &mode, &shape, &histogram,
-                          &PyTuple_Type, &values))
-        return NULL;
-    const Py_ssize_t channels = PyTuple_Size(values);
-    bool good = channels > 0 && channels <= UINT16_MAX;
-    for (Py_ssize_t c = 0; good && c < channels; c++) {
-        PyObject *const fields = PyTuple_GetItem(values, c);
-        good = PyTuple_Check(fields) && PyTuple_Size(fields) == FIELDS;
-    }
-    int sample = IMGSTAT_U8;
-    while (sample <= IMGSTAT_F64 && strcmp(imgstat_sample_name((ImgstatSample)sample), name) != 0)
-        sample++;
-    if (!good || sample > IMGSTAT_F64) {
-        PyErr_SetString(PyExc_ValueError, "this Stats was pickled by another version of imgstat");
-        return NULL;
-    }
-    const ImgstatMeasure how = {
-        .median = median, .mode = mode, .shape = shape, .histogram = histogram};
-    Stats *const stats = stats_new(state_of_type((PyTypeObject *)type), NULL, 1, &how);
-    if (!stats)
-        return NULL;
-    stats->values = Py_NewRef(values);
-    stats->sample = (ImgstatSample)sample;
-    stats->channels = (uint16_t)channels;
-    return (PyObject *)stats;
 }
 
 /* ---- The type -------------------------------------------------------------------------------- */
@@ -522,7 +409,7 @@ static PyGetSetDef stats_getset[] = {
 
 static PyMethodDef stats_methods[] = {
     HTML_METHOD,
-    {"_of", stats_of, METH_VARARGS | METH_CLASS, "Makes Stats of what was pickled."},
+    {"_of", stats_unpickle, METH_VARARGS | METH_CLASS, "Makes Stats of what was pickled."},
     COPY_METHODS,
     {"__reduce__", stats_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
