@@ -115,6 +115,18 @@ def test_mask_and_nodata():
     assert s.nodata == int((x[mask] == x[0, 1]).sum())
 
 
+def test_a_mask_is_a_rule(tmp_path):
+    """Whether pixels were excluded by a mask is kept with a record, and records with and without one do not merge."""
+    x, mask = image("u1", (10, 10)), np.arange(100).reshape(10, 10) % 3 > 0
+    masked, plain = imgstat.Record.of(x, mask=mask), imgstat.Record.of(x)
+    assert (masked + masked).count == 2 * masked.count == 2 * mask.sum()
+    masked.save(tmp_path / "masked.rec")
+    for record in (masked, imgstat.Record.load(tmp_path / "masked.rec")):
+        for pair in ((record, plain), (plain, record)):
+            with pytest.raises(ValueError, match="pixels that a given mask leaves"):
+                pair[0] + pair[1]
+
+
 @pytest.mark.filterwarnings("ignore:.*cannot hold the nodata value")
 @pytest.mark.parametrize("value", [3, 3.0, 1000, math.nan])
 def test_nodata_is_a_rule(tmp_path, capfd, value):

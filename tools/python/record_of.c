@@ -5,16 +5,17 @@
 #include "record.h"
 #include "values.h"
 
-/* Sets which value of an array is nodata and which channel is alpha, as the caller says. 0, or -1
- * with an exception. */
-static int describe(State *state, ImgstatRecord *record, PyObject *nodata, PyObject *alpha)
+/* Sets which value of an array is nodata, whether it has a mask and which channel is alpha, as the
+ * caller says. 0, or -1 with an exception. */
+static int describe(State *state, ImgstatRecord *record, const ArrayOptions *array, PyObject *alpha)
 {
     ImgstatKind kind;
     imgstat_record_kind(record, &kind);
     const long channels = kind.channels;
     long long number = kind.alpha;
-    kind.has_nodata = option_given(nodata);
-    if ((kind.has_nodata && value_read(nodata, &kind.nodata) < 0) ||
+    kind.has_nodata = option_given(array->nodata);
+    kind.mask = option_given(array->mask);
+    if ((kind.has_nodata && value_read(array->nodata, &kind.nodata) < 0) ||
         (option_given(alpha) && integer_read(alpha, "alpha", -channels, channels - 1, &number) < 0))
         return -1;
     if (option_given(alpha))
@@ -77,7 +78,7 @@ PyObject *record_of(PyObject *type, PyObject *args, PyObject *kwargs)
     if (keywords_read("of", kwargs, sets, sizeof sets / sizeof sets[0]) < 0)
         return NULL;
     ImgstatRecord *const record = measure_array(state, x, &array, &run);
-    if (record && describe(state, record, array.nodata, alpha) == 0)
+    if (record && describe(state, record, &array, alpha) == 0)
         return record_new(state, record);
     imgstat_record_destroy(record);
     return NULL;
