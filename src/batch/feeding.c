@@ -203,7 +203,8 @@ void feeding_open_worker(Feeding *f, Feeder *feeder, bool first)
 {
     const unsigned before = first ? 0 : atomic_fetch_add(&f->workers, 1);
     feeder->feeds = f->always || (!first && before < FEEDERS);
-    /* So does one that will not feed: among busy threads opening takes twice as long. */
+    /* Feeders wait for the device, and so does one more: among busy threads it opens in twice the
+     * time. */
     if (!first && before <= FEEDERS)
         (void)(feeding_opened(f, NULL) == IMGSTAT_OK);
 }
