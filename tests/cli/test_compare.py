@@ -9,6 +9,7 @@ import math
 import random
 import re
 import struct
+from fractions import Fraction
 
 import harness
 from harness import SAMPLES, TESTDATA, check, run, tiff
@@ -77,6 +78,23 @@ def test_not_a_number(program, folder):
     (folder / "b.tif").write_bytes(tiff("f32", 3, 2, [nan, inf, -0.0, 2.0, 1.0, 5.0]))
     got = compare(program, folder / "a.tif", folder / "b.tif")["samples"]
     check(got["different"] == 2 and got["largest"] == 1 and got["at"] == [0, 1], got)
+
+
+def test_far(program, folder):
+    """Sums, and squares, of differences that are no doubles, beside small ones; their mean and root mean square are doubles."""
+    for a, b in (([1e307] * 40, [-1e307] * 40), ([1e200, 3.0, 5e-200, 0.0], [0.0, 1.0, 0.0, 0.0]),
+                 ([1.5e308, -1.5e308, 1e308], [0.0, 0.0, 1.0]), ([2.0 ** 512, 2.0 ** 511], [0.0, 2.0 ** 510])):
+        for name, values in (("a.tif", a), ("b.tif", b)):
+            (folder / name).write_bytes(tiff("f64", len(values), 1, values))
+        got = compare(program, folder / "a.tif", folder / "b.tif")["samples"]
+        apart = [abs(Fraction(x) - Fraction(y)) for x, y in zip(a, b)]
+        square = sum(x * x for x in apart) / len(a)
+        check(got["mean"] is not None and is_near(got["mean"], float(sum(apart) / len(a))), f"{a}: mean {got}")
+        check(got["rms"] is not None and is_near(got["rms"], float(math.isqrt(int(square)))), f"{a}: rms {got}")
+    for name, values in (("a.tif", [1.5e308, 4.0]), ("b.tif", [-1.5e308, 1.0])):
+        (folder / name).write_bytes(tiff("f64", 2, 1, values))
+    got = compare(program, folder / "a.tif", folder / "b.tif")["samples"]
+    check((got["different"], got["largest"], got["mean"], got["rms"]) == (2, 3, 3, 3), f"beyond the largest double: {got}")
 
 
 def test_unlike(program, folder):

@@ -137,7 +137,36 @@ static double apart_of(ImgstatSample sample, size_t bytes, uint64_t a, uint64_t 
     return (double)(x > y ? x - y : y - x);
 }
 
-static void compare_rows(const ImagePro *a, const ImagePro *b, SampleDifference *sum)
+/* Sums of absolute differences and of their squares; and of those above 2^400, divided by 2^600.
+ * Such squares never overflow, and what they lose is far below a plain sum that does. */
+typedef struct Sums {
+    double apart, square;
+    double small_apart, small_square;
+} Sums;
+
+static void sums_add(Sums *sums, double apart)
+{
+    sums->apart += apart;
+    sums->square += apart * apart;
+    if (apart > 0x1p400) {
+        const double small = apart * 0x1p-600;
+        sums->small_apart += small;
+        sums->small_square += small * small;
+    }
+}
+
+static double sums_mean(const Sums *sums, double n)
+{
+    return isfinite(sums->apart) ? sums->apart / n : ldexp(sums->small_apart / n, 600);
+}
+
+static double sums_rms(const Sums *sums, double n)
+{
+    return isfinite(sums->square) ? sqrt(sums->square / n)
+                                  : ldexp(sqrt(sums->small_square / n), 600);
+}
+
+static void compare_rows(const ImagePro *a, const ImagePro *b, Sums *sums, SampleDifference *sum)
 {
     const size_t bytes = imgstat_sample_bytes(a->sample), n = (size_t)a->width * a->channels;
     for (uint32_t y = 0; y < a->height; y++) {
@@ -152,8 +181,7 @@ static void compare_rows(const ImagePro *a, const ImagePro *b, SampleDifference 
             if (!isfinite(apart))
                 continue;
             sum->finite++;
-            sum->mean += apart;
-            sum->rms += apart * apart;
+            sums_add(sums, apart);
             if (apart > sum->largest) {
                 sum->largest = apart;
                 sum->x = (uint32_t)(i / a->channels);
@@ -179,6 +207,7 @@ ImgstatResult compare_samples(const Compared *a, const Compared *b, SampleDiffer
     const ImgstatPage *const page = &a->page;
     const uint32_t rows = page->height < ROWS ? page->height : ROWS;
     ImagePro of_a = {0}, of_b = {0};
+    Sums sums = {0};
     *out = (SampleDifference){0};
     ImgstatResult result =
         imgstat_image_create(page->width, rows, page->channels, page->sample, 0, &of_a, err);
@@ -191,11 +220,11 @@ ImgstatResult compare_samples(const Compared *a, const Compared *b, SampleDiffer
         if (result == IMGSTAT_OK)
             result = read_rows(b, &of_b, y, n, err);
         if (result == IMGSTAT_OK)
-            compare_rows(&of_a, &of_b, out);
+            compare_rows(&of_a, &of_b, &sums, out);
     }
     imgstat_image_release(&of_a);
     imgstat_image_release(&of_b);
-    out->mean = out->finite > 0 ? out->mean / (double)out->finite : (double)NAN;
-    out->rms = out->finite > 0 ? sqrt(out->rms / (double)out->finite) : (double)NAN;
+    out->mean = out->finite > 0 ? sums_mean(&sums, (double)out->finite) : (double)NAN;
+    out->rms = out->finite > 0 ? sums_rms(&sums, (double)out->finite) : (double)NAN;
     return result;
 }

@@ -33,8 +33,8 @@ Apart compare_distributions(const Compared *a, const Compared *b, uint16_t chann
 typedef struct SampleDifference {
     uint64_t samples, different; /* samples compared; those that differ (equal bits, and zeros of
                                     both signs, do not) */
-    double largest, mean, rms;   /* absolute differences, over pairs of finite samples */
-    uint64_t finite;             /* pairs of finite samples */
+    double largest, mean, rms;   /* absolute differences, over `finite` pairs */
+    uint64_t finite;             /* pairs whose difference is a finite double */
     uint32_t x, y;               /* place of the first largest difference */
     uint16_t channel;
 } SampleDifference;
