@@ -30,18 +30,6 @@ ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, cons
     return IMGSTAT_OK;
 }
 
-ImgstatResult measure_open_stream(const ImgstatJobStream *stream, const ImgstatMeasureBatch *batch,
-                                  size_t ahead, JobQueue *queue, ThreadShare *share,
-                                  ImgstatError *err)
-{
-    const unsigned most = measure_share(batch, SIZE_MAX).workers;
-    const size_t capacity = ahead ? ahead : in_order_capacity(most);
-    IMGSTAT_TRY(job_queue_open(stream, capacity + most + 1, queue, err));
-    job_queue_fill(queue, most); /* fewer than threads: then there are no more */
-    *share = measure_share(batch, queue->ended ? atomic_load(&queue->n) : SIZE_MAX);
-    return IMGSTAT_OK;
-}
-
 ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                                       const ImgstatJobStream *jobs, ImgstatError *err)
 {
@@ -56,17 +44,7 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
                                 .preview = batch->how ? batch->how->preview : 0};
     ImgstatMeasureBatch merged = *batch;
     merged.how = &how;
-    JobQueue queue;
-    ThreadShare share;
-    IMGSTAT_TRY(measure_open_stream(jobs, batch, FED_AHEAD, &queue, &share, err));
-    ImgstatResult res = measure_queue(&merged, &queue, share, dataset, err);
-    if (res == IMGSTAT_OK && queue.error.code != IMGSTAT_OK) {
-        if (err)
-            *err = queue.error;
-        res = queue.error.code;
-    }
-    job_queue_close(&queue);
-    return res;
+    return measure_stream(&merged, jobs, dataset, err);
 }
 
 /* Reads again on the devices of the batch, and once more on others where one fails, unless other

@@ -254,17 +254,18 @@ const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n, const Imgsta
         return "cpu";
     }
     WorkSum sum = {0};
-    const size_t looked_at = n < HEADERS_MAX ? n : HEADERS_MAX;
+    const size_t looked_at = n < HEADERS_MAX ? n : HEADERS_MAX,
+                 all = work->jobs > n ? work->jobs : n;
     for (size_t i = 0; i < looked_at; i++)
-        add_input(&sum, &jobs[i * n / looked_at], work, open, (double)n / (double)looked_at);
+        add_input(&sum, &jobs[i * n / looked_at], work, open, (double)all / (double)looked_at);
     threads = threads ? threads : thread_pool_processors();
     const double cpu = work_seconds_cpu(&sum, threads), cuda = work_seconds_cuda(&sum, threads);
-    const bool all =
+    const bool codes =
         sum.fed_pages > 0 || sum.band_left_ns > 0 || (sum.band_bytes > 0 && work->measure);
     snprintf(why, why_bytes,
              "%s%.0f page%s should take %.2g s on cpu with %u "
              "thread%s, %.2g s on cuda",
-             all                  ? ""
+             codes                ? ""
              : sum.band_bytes > 0 ? "beyond encoding, "
                                   : "beyond decoding and encoding, ",
              sum.pages, sum.pages == 1 ? "" : "s", cpu, threads, threads == 1 ? "" : "s", cuda);

@@ -22,6 +22,7 @@ bool measure_cancelled(const ImgstatMeasureBatch *batch)
 typedef struct Run {
     MeasureRun measure;
     Feeding *feeding; /* NULL: each worker opens a device */
+    size_t ahead;     /* jobs of a stream that are known before they begin */
     bool stopped;     /* progress has returned false */
     ImgstatError why; /* the device of the feeding could not be opened */
 } Run;
@@ -74,6 +75,9 @@ static void open_worker(void *context, void *own)
 static bool takes(void *context, void *own, size_t left)
 {
     const Run *const run = context;
+    const JobQueue *const jobs = run->measure.jobs;
+    if (jobs->stream && jobs->ended)
+        left -= SIZE_MAX - atomic_load(&jobs->n);
     return feeding_takes(run->feeding, &((MeasureWorker *)own)->feeder, left);
 }
 
@@ -128,9 +132,10 @@ static ImgstatResult begin_feeding(Run *run, ImgstatError *err)
 
 static bool begin_job(void *context, size_t job)
 {
-    const MeasureRun *const run = &((Run *)context)->measure;
-    job_queue_fill(run->jobs, job + 1 + run->share.workers);
-    return job_queue_at(run->jobs, job) != NULL;
+    const Run *const run = context;
+    JobQueue *const jobs = run->measure.jobs;
+    job_queue_fill(jobs, job + 1 + run->ahead);
+    return job_queue_at(jobs, job) != NULL;
 }
 
 static bool is_over(void *context)
@@ -203,6 +208,8 @@ static ImgstatResult open_reading_ahead(MeasureRun *run, MeasureWorker *worker, 
 static ImgstatResult begin(Run *run, InOrder *order, MeasureWorker *first, ImgstatError *err)
 {
     *first = (MeasureWorker){0};
+    run->ahead = device_list_is_cpu(&run->measure.devices) ? run->measure.share.workers : FED_AHEAD;
+    job_queue_fill(run->measure.jobs, run->ahead);
     IMGSTAT_TRY(begin_feeding(run, err));
     if (!run->feeding)
         return open_reading_ahead(&run->measure, first, err);
@@ -282,16 +289,58 @@ ImgstatResult measure_queue(const ImgstatMeasureBatch *batch, JobQueue *jobs, Th
     return res;
 }
 
+ImgstatResult measure_open_stream(const ImgstatJobStream *stream, const ImgstatMeasureBatch *batch,
+                                  size_t held, JobQueue *queue, ThreadShare *share,
+                                  ImgstatError *err)
+{
+    const unsigned most = measure_share(batch, SIZE_MAX).workers;
+    const size_t capacity = held ? held : in_order_capacity(most);
+    IMGSTAT_TRY(job_queue_open(stream, capacity + most + 1, queue, err));
+    job_queue_fill(queue, most); /* fewer than threads: then there are no more */
+    *share = measure_share(batch, queue->ended ? atomic_load(&queue->n) : SIZE_MAX);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult measure_stream(const ImgstatMeasureBatch *batch, const ImgstatJobStream *stream,
+                             ImgstatDataset *into, ImgstatError *err)
+{
+    JobQueue queue;
+    ThreadShare share;
+    IMGSTAT_TRY(measure_open_stream(stream, batch, 2 * FED_AHEAD, &queue, &share, err));
+    ImgstatResult res = measure_queue(batch, &queue, share, into, err);
+    if (res == IMGSTAT_OK && queue.error.code != IMGSTAT_OK) {
+        if (err)
+            *err = queue.error;
+        res = queue.error.code;
+    }
+    job_queue_close(&queue);
+    return res;
+}
+
+static ImgstatResult check_batch(const ImgstatMeasureBatch *batch, ImgstatError *err)
+{
+    return (unsigned)batch->by > IMGSTAT_BY_FILE
+               ? error_set(err, IMGSTAT_ERR_ARG, "files are measured by page, channel or file")
+               : IMGSTAT_OK;
+}
+
 ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const ImgstatJob *jobs,
                                     size_t n, ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(batch && batch->page && (jobs || n == 0), __func__, err));
-    if ((unsigned)batch->by > IMGSTAT_BY_FILE)
-        return error_set(err, IMGSTAT_ERR_ARG, "files are measured by page, channel or file");
+    IMGSTAT_TRY(check_batch(batch, err));
     for (size_t i = 0; i < n; i++)
         if (!job_is_complete(&jobs[i], false))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input", i);
     JobQueue queue;
     job_queue_of_array(jobs, n, &queue);
     return measure_queue(batch, &queue, measure_share(batch, n), NULL, err);
+}
+
+ImgstatResult imgstat_batch_measure_stream(const ImgstatMeasureBatch *batch,
+                                           const ImgstatJobStream *jobs, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(batch && batch->page && jobs && jobs->next, __func__, err));
+    IMGSTAT_TRY(check_batch(batch, err));
+    return measure_stream(batch, jobs, NULL, err);
 }

@@ -147,6 +147,16 @@ def test_groups(program, folder):
     check([(x["file"], x["group"], x["files"]) for x in found] ==
           [("", "", 1), ("plate0", "plate0", 4), ("plate1", "plate1", 4), ("plate2", "plate2", 4)], f"{found}")
     check(b"1 of 13 names do not match" in done.stderr and b"other.png" in done.stderr, f"{done.stderr}")
+    said = done.stderr
+    for shards in (1, 4, 20):
+        words = ("stats", "--json", "--by", "group=(plate[0-9])_", "--state", f"state{shards}", "--shards", shards)
+        done = run(program, *words, "--include", "*.png", ".", cwd=folder)
+        check(lines(done) == found and done.stderr == said, f"{shards} shards: {done.stderr}")
+        done = run(program, *words, "--include", "*.png", "--quiet", ".", cwd=folder)
+        check(lines(done) == found and not done.stderr, f"{shards} shards, quiet: {done.stderr}")
+    alone = [run(program, "stats", "--by", "group=(plate[0-9])_", "--state", "alone", "--shard", f"{k}/3", ".", cwd=folder)
+             for k in (1, 2, 3)]
+    check([b"names do not match" in done.stderr for done in alone] == [True, False, False], f"{alone}")
     whole = lines(run(program, "stats", "--json", "--by", "group=plate[0-9]", "--quiet", ".", cwd=folder))
     check(whole == found, "the whole match")
     for plate in range(3):
@@ -431,6 +441,10 @@ def test_ten_thousand(program, folder):
     print(f"10,000 PNG files: {time.monotonic() - begin:.1f} s")
     wanted = sum(sum(random.Random(i).randbytes(256)) for i in range(50)) * 200
     check(found[0]["files"] == 10000 and found[0]["channels"][0]["sum"] == wanted, f"{found}")
+    each = lines(run(program, "stats", "--json", "--jobs", 64, "in", cwd=folder))
+    sums = [sum(random.Random(i).randbytes(256)) for i in range(50)] * 200
+    check([x["file"] for x in each] == [f"in/{i:05}.png" for i in range(10000)], "one after another")
+    check([x["channels"][0]["sum"] for x in each] == sums, "each file's sum")
 
 
 if __name__ == "__main__":

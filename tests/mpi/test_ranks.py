@@ -177,6 +177,8 @@ def test_data_sets(program, folder):
         check(done.stdout == whole.stdout, f"{command}: {n} ranks: {done.stdout!r}, not {whole.stdout!r}")
         check((folder / "ranks.rec").read_bytes() == (folder / "whole.rec").read_bytes(), f"{command}: {n}: record")
         check(b"47 measured, 3 failed" in done.stderr, f"{command}: {n} ranks: {done.stderr!r}")
+        notes = [[line for line in said.splitlines() if b"do not match" in line] for said in (whole.stderr, done.stderr)]
+        check(notes[0] == notes[1] and len(notes[0]) == ("--csv" in command and command[0] == "stats"), f"{command}: {notes}")
     words = ("--by", "all", "--json", "--percentiles", "5,95", "--shards", "6", "--recursive", "in")
     whole = run(program, "stats", "--state", "one", *words, cwd=folder, status=1)
     done = ranks(3, "stats", "--state", "state", *words, cwd=folder, status=1)

@@ -2,174 +2,46 @@
 /* measure_dataset.c: a batch of the library that merges what it measures; what is printed about an
  * input waits for its turn. */
 #include "measure_dataset.h"
-#include "input_jobs.h"
-#include "memory_stream.h"
+#include "flights.h"
 #include "plan.h"
-#include "print_json.h"
 #include "progress.h"
 #include "status.h"
 #include "text.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* An input that is being measured, and what there is to print about it. */
-typedef struct Flight {
-    struct Flight *next;
-    Input input;
-    FILE *out, *err; /* NULL: nothing yet */
-    char *out_text, *err_text;
-    size_t out_bytes, err_bytes;
-} Flight;
 
 typedef struct Run {
     PartRun *part;
-    InputJobs *jobs;
+    Flights flights;
     PlanDevice device;
     Progress progress;
-    pthread_mutex_t lock; /* guards the list and `expected` */
-    Flight *first, *last;
-    size_t expected;        /* inputs that this read will have; 0: not known */
-    size_t begun, reported; /* inputs of this read; `first` is the one numbered `reported` */
-    size_t all;             /* inputs that the first read had */
+    size_t all; /* inputs that the first read had */
 } Run;
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
+/* ---- What the library reports, on any thread ------------------------------------------------- */
 
-static void add_flight(Run *run, const Input *input)
+static void print_time(const Flight *flight, const ImgstatMeasured *measured, FILE *err)
 {
-    Flight *const flight = text_alloc(sizeof *flight);
-    *flight = (Flight){.input = *input};
-    pthread_mutex_lock(&run->lock);
-    if (run->last != NULL)
-        run->last->next = flight;
-    else
-        run->first = flight;
-    run->last = flight;
-    run->begun++;
-    pthread_mutex_unlock(&run->lock);
-}
-
-/* Few are under way at a time. */
-static Flight *flight_of(Run *run, size_t job)
-{
-    pthread_mutex_lock(&run->lock);
-    Flight *flight = run->first;
-    for (size_t i = run->reported; i < job; i++)
-        flight = flight->next;
-    pthread_mutex_unlock(&run->lock);
-    return flight;
-}
-
-static void open_texts(Flight *flight)
-{
-    if (flight->out != NULL)
-        return;
-    flight->out = memory_stream_open(&flight->out_text, &flight->out_bytes);
-    flight->err = memory_stream_open(&flight->err_text, &flight->err_bytes);
-}
-
-static void close_texts(Flight *flight)
-{
-    if (flight->out != NULL) {
-        memory_stream_close(flight->out);
-        memory_stream_close(flight->err);
-    }
-    flight->out = flight->err = NULL;
-}
-
-static void drop_texts(Flight *flight)
-{
-    close_texts(flight);
-    free(flight->out_text);
-    free(flight->err_text);
-    flight->out_text = flight->err_text = NULL;
-    flight->out_bytes = flight->err_bytes = 0;
-}
-
-static void drop_flight(Flight *flight)
-{
-    drop_texts(flight);
-    input_release(&flight->input);
-    free(flight);
-}
-
-/* Takes the first one off the list. expected: NULL, or receives the number of inputs. */
-static Flight *land(Run *run, size_t *expected)
-{
-    pthread_mutex_lock(&run->lock);
-    Flight *const flight = run->first;
-    run->first = flight->next;
-    run->last = run->first != NULL ? run->last : NULL;
-    run->reported++;
-    if (expected != NULL)
-        *expected = run->expected;
-    pthread_mutex_unlock(&run->lock);
-    return flight;
-}
-
-static void drop_flights(Run *run)
-{
-    while (run->first != NULL)
-        drop_flight(land(run, NULL));
-}
-
-/* ---- What the library asks and reports, on any thread ---------------------------------------- */
-
-/* For the thread that reports: the stream is of the one that takes jobs. */
-static void note_expected(Run *run)
-{
-    size_t n;
-    const bool known = input_jobs_count(run->jobs, &n);
-    pthread_mutex_lock(&run->lock);
-    run->expected = known ? n : 0;
-    pthread_mutex_unlock(&run->lock);
-}
-
-static bool next_job(void *context, ImgstatJob *job)
-{
-    Run *const run = context;
-    Input input;
-    const bool more = input_jobs_next(run->jobs, job, &input);
-    note_expected(run);
-    if (more)
-        add_flight(run, &input);
-    return more;
-}
-
-static bool restart_jobs(void *context)
-{
-    Run *const run = context;
-    drop_flights(run);
-    run->begun = run->reported = 0;
-    return input_jobs_restart(run->jobs);
+    char *const name = text_display(flight->input.path);
+    fprintf(err, "%s: page %u, %s: %.1f ms\n", name, (unsigned)measured->number, measured->device,
+            1e3 * measured->seconds);
+    free(name);
 }
 
 static bool on_page(void *context, const ImgstatMeasured *measured)
 {
     Run *const run = context;
     const Options *const o = run->part->options;
-    if (measured->result == IMGSTAT_OK) {
-        if (!o->verbose)
-            return true;
-        Flight *const flight = flight_of(run, measured->job);
-        open_texts(flight);
-        char *const name = text_display(flight->input.path);
-        fprintf(flight->err, "%s: page %u, %s: %.1f ms\n", name, (unsigned)measured->number,
-                measured->device, 1e3 * measured->seconds);
-        free(name);
+    const bool failed = measured->result != IMGSTAT_OK;
+    if (failed ? run->part->silent : !o->verbose)
         return true;
-    }
-    if (run->part->silent)
-        return true;
-    Flight *const flight = flight_of(run, measured->job);
-    open_texts(flight);
-    fprintf(flight->err, "%s\n", measured->message);
-    if (o->style == OUTPUT_JSON)
-        print_json_error(flight->out, flight->input.path,
-                         measured->has_number ? &measured->number : NULL,
-                         imgstat_result_name(measured->result), measured->message);
+    Flight *const flight = flights_at(&run->flights, measured->job);
+    const FlightStreams to = flight_open(flight);
+    if (failed)
+        flight_fail(flight, o, measured, to);
+    else
+        print_time(flight, measured, to.err);
+    flight_close(to);
     return true;
 }
 
@@ -178,14 +50,15 @@ static void on_warned(void *context, size_t job, const char *sentence)
     Run *const run = context;
     if (run->part->options->quiet)
         return;
-    Flight *const flight = flight_of(run, job);
-    open_texts(flight);
-    text_put_file_warning(flight->err, flight->input.path, sentence);
+    Flight *const flight = flights_at(&run->flights, job);
+    const FlightStreams to = flight_open(flight);
+    text_put_file_warning(to.err, flight->input.path, sentence);
+    flight_close(to);
 }
 
 static void on_restarted(void *context, size_t job)
 {
-    drop_texts(flight_of(context, job));
+    flight_restart(flights_at(&((Run *)context)->flights, job));
 }
 
 /* ---- In order, on the calling thread --------------------------------------------------------- */
@@ -194,13 +67,10 @@ static bool on_done(void *context, const ImgstatDone *done)
 {
     Run *const run = context;
     size_t expected;
-    Flight *const flight = land(run, &expected);
-    close_texts(flight);
+    Flight *const flight = flights_land(&run->flights, &expected);
     if (flight->out_bytes + flight->err_bytes > 0) {
         progress_clear(&run->progress);
-        fwrite(flight->out_text, 1, flight->out_bytes, stdout);
-        status_flush_stdout();
-        fwrite(flight->err_text, 1, flight->err_bytes, stderr);
+        flight_print(flight);
     }
     if (done->result != IMGSTAT_OK) {
         run->part->failed++;
@@ -208,15 +78,15 @@ static bool on_done(void *context, const ImgstatDone *done)
     } else {
         run->part->done++;
     }
-    drop_flight(flight);
-    progress_show(&run->progress, run->reported, expected);
+    flight_destroy(flight);
+    progress_show(&run->progress, run->part->done + run->part->failed, expected);
     return status_interrupted() == 0;
 }
 
 static bool on_reading(void *context, size_t files)
 {
     Run *const run = context;
-    drop_flight(land(run, NULL));
+    flight_destroy(flights_land(&run->flights, NULL));
     progress_show(&run->progress, files, run->all);
     return status_interrupted() == 0;
 }
@@ -250,26 +120,37 @@ static ImgstatMeasureBatch batch_of(Run *run, const ImgstatMeasure *how)
                                  .peers = run->part->peers};
 }
 
-static PlanDevice plan(const Options *o, const InputList *window, const ImgstatMeasure *how)
+/* Whether this run is about all inputs, or a shard that was asked for alone. */
+static bool tells_unmatched(const PartRun *run)
 {
-    const ImgstatWork work = {.measure = how};
-    ImgstatJob *const jobs = text_alloc(window->n * sizeof *jobs);
-    size_t n = 0;
-    for (size_t i = 0; i < window->n; i++)
-        if (window->items[i].problem == NULL)
-            jobs[n++] = input_job(&window->items[i]);
-    const PlanDevice device = plan_device(o, jobs, n, &work);
-    free(jobs);
-    return device;
+    return run->measured ? !run->follows : run->into == NULL || run->options->shard > 0;
 }
 
+/* Names the first input of no group. Those of shards are read once more. */
 static void report_unmatched(const Run *run)
 {
     const Options *const o = run->part->options;
+    InputStream *again = NULL;
+    InputJobs *jobs = run->flights.jobs;
+    InputList none = {.n = 0};
+    size_t n = run->all;
+    if (o->quiet || o->group.text == NULL || !tells_unmatched(run->part))
+        return;
+    if (run->part->measured) {
+        ImgstatJob job;
+        Input input;
+        again = inputs_open(o, (InputPart){0}, false);
+        jobs = input_jobs_create(o, (InputPart){0}, again, &none);
+        for (n = 0; input_jobs_next(jobs, &job, &input); n++)
+            input_release(&input);
+    }
     const char *first;
-    const size_t n = input_jobs_unmatched(run->jobs, &first);
-    if (n > 0 && !o->quiet)
-        group_name_report(&o->group, o->command, n, run->all, first);
+    const size_t unmatched = input_jobs_unmatched(jobs, &first);
+    if (unmatched > 0)
+        group_name_report(&o->group, o->command, unmatched, n, first);
+    if (again != NULL)
+        input_jobs_destroy(jobs);
+    inputs_close(again);
 }
 
 static bool complain(Run *run, ImgstatResult result, const ImgstatError *error)
@@ -287,17 +168,19 @@ bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
 {
     const Options *const o = run->options;
     const ImgstatMeasure nothing = {.region = o->region};
-    Run all = {.part = run, .jobs = input_jobs_create(o, run->part, run->inputs, window)};
-    pthread_mutex_init(&all.lock, NULL);
+    const ImgstatWork work = {.measure = how != NULL ? how : &nothing};
+    InputJobs *const jobs = input_jobs_create(o, run->part, run->inputs, window);
+    Run all = {.part = run};
+    flights_init(&all.flights, jobs);
     all.progress = progress_begin("", window->n, o->quiet);
-    all.device = plan(o, window, how != NULL ? how : &nothing);
-    const ImgstatJobStream stream = {.next = next_job, .restart = restart_jobs, .context = &all};
-    ImgstatMeasureBatch batch = batch_of(&all, how != NULL ? how : &nothing);
+    all.device = plan_inputs(o, run->inputs, window, &work);
+    const ImgstatJobStream stream = flights_stream(&all.flights);
+    ImgstatMeasureBatch batch = batch_of(&all, work.measure);
     ImgstatError error;
     bool good = run->measured ||
                 complain(&all, imgstat_dataset_measure(into, &batch, &stream, &error), &error);
-    all.all = all.begun;
-    if (good && !run->measured)
+    all.all = all.flights.begun;
+    if (good)
         report_unmatched(&all);
     batch.device = all.device.name;
     progress_clear(&all.progress);
@@ -305,8 +188,7 @@ bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
     if (good && how != NULL)
         good = complain(&all, imgstat_dataset_compute(into, &batch, &stream, &error), &error);
     run->complete = good;
-    drop_flights(&all); /* there are some after an error */
-    input_jobs_destroy(all.jobs);
-    pthread_mutex_destroy(&all.lock);
+    flights_release(&all.flights); /* there are some after an error */
+    input_jobs_destroy(jobs);
     return good;
 }

@@ -1084,6 +1084,7 @@ typedef struct ImgstatWork {
     const ImgstatTransfer *transfer; /* map each image */
     ImgstatGrouping together;        /* as ImgstatBatch.together, ImgstatMeasureBatch.by */
     const ImgstatWrite *write;       /* NULL, or how mapped images are written */
+    size_t jobs; /* how many there are, if those that are given stand for more; else 0 */
 } ImgstatWork;
 
 /* Returns the device that is expected to finish the work first: "cpu" or "cuda". Reads the headers
@@ -1158,6 +1159,11 @@ typedef struct ImgstatMeasureBatch {
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch,
                                                                    const ImgstatJob *jobs, size_t n,
                                                                    ImgstatError *err);
+
+/* Does the same with jobs that need not all be known. Some thousand are taken before they begin at
+ * most, and as many as threads where the processor alone measures. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure_stream(
+    const ImgstatMeasureBatch *batch, const ImgstatJobStream *jobs, ImgstatError *err);
 
 /* Measures the images of files into a data set, which may hold some: each image into the record of
  * its kind in the group of its job. A file or page that fails is in the account of the data set.

@@ -63,10 +63,21 @@ static bool on_done(void *context, const ImgstatDone *done)
     return true;
 }
 
-static ImgstatResult measure(const char *device, const char *fault, bool reports, Told *told)
+static bool next_job(void *context, ImgstatJob *job)
+{
+    size_t *const at = context;
+    *job = (ImgstatJob){.input = path[*at % NAMES]};
+    return (*at)++ < JOBS;
+}
+
+/* Of an array, or of a stream. */
+static ImgstatResult measure_jobs(const char *device, const char *fault, bool reports, bool streams,
+                                  Told *told)
 {
     ImgstatJob jobs[JOBS];
     ImgstatError error;
+    size_t at = 0;
+    const ImgstatJobStream stream = {.next = next_job, .context = &at};
     *told = (Told){0};
     setenv("IMGSTAT_STAND_IN_FAULT", fault, 1);
     for (size_t i = 0; i < JOBS; i++)
@@ -77,9 +88,15 @@ static ImgstatResult measure(const char *device, const char *fault, bool reports
                                        .page = on_page,
                                        .progress = on_done,
                                        .context = told};
-    const ImgstatResult res = imgstat_batch_measure(&batch, jobs, JOBS, &error);
+    const ImgstatResult res = streams ? imgstat_batch_measure_stream(&batch, &stream, &error)
+                                      : imgstat_batch_measure(&batch, jobs, JOBS, &error);
     cr_expect_eq(told->out_of_order, 0);
     return res;
+}
+
+static ImgstatResult measure(const char *device, const char *fault, bool reports, Told *told)
+{
+    return measure_jobs(device, fault, reports, false, told);
 }
 
 Test(feeding, the_processor_takes_over)
@@ -94,6 +111,10 @@ Test(feeding, the_processor_takes_over)
         cr_expect(told.good == cpu.good && told.bad == cpu.bad, "%s: %zu failed", faults[i],
                   told.bad);
         cr_expect_eq(memcmp(told.mean, cpu.mean, sizeof cpu.mean), 0, "%s", faults[i]);
+        cr_assert_eq(measure_jobs("cuda", faults[i], true, true, &told), IMGSTAT_OK);
+        cr_expect(told.reports == (i > 0) && told.good == cpu.good && told.bad == cpu.bad,
+                  "%s: a stream", faults[i]);
+        cr_expect_eq(memcmp(told.mean, cpu.mean, sizeof cpu.mean), 0, "%s: a stream", faults[i]);
     }
 }
 

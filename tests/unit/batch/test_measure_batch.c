@@ -61,14 +61,31 @@ static bool on_done(void *context, const ImgstatDone *done)
     return log->n_done != log->stop_after;
 }
 
+static bool next_job(void *context, ImgstatJob *job)
+{
+    size_t *const at = context;
+    if (*at == N)
+        return false;
+    *job = jobs[(*at)++];
+    return true;
+}
+
+/* The same from an array and from a stream. */
 static Log measure(unsigned threads, size_t stop_after)
 {
-    Log log = {.stop_after = stop_after};
-    const ImgstatMeasureBatch batch = {
-        .threads = threads, .page = on_page, .progress = on_done, .context = &log};
+    Log log[2] = {{.stop_after = stop_after}, {.stop_after = stop_after}};
+    size_t at = 0;
+    const ImgstatJobStream stream = {.next = next_job, .context = &at};
+    ImgstatMeasureBatch batch = {.threads = threads, .page = on_page, .progress = on_done};
+    batch.context = &log[0];
     cr_assert_eq(imgstat_batch_measure(&batch, jobs, N, NULL), IMGSTAT_OK);
-    cr_assert(!log.out_of_order);
-    return log;
+    batch.context = &log[1];
+    cr_assert_eq(imgstat_batch_measure_stream(&batch, &stream, NULL), IMGSTAT_OK);
+    cr_assert(!log[0].out_of_order && !log[1].out_of_order);
+    cr_assert_eq(log[0].n_done, log[1].n_done);
+    for (size_t i = 0; stop_after == 0 && i < N; i++)
+        cr_assert_str_eq(log[0].calls[i], log[1].calls[i]);
+    return log[0];
 }
 
 Test(measure_batch, reports_every_page_in_order)
@@ -107,6 +124,15 @@ Test(measure_batch, refuses_what_makes_no_sense)
     cr_expect_eq(imgstat_batch_measure(NULL, jobs, N, &error), IMGSTAT_ERR_ARG);
     cr_expect_eq(imgstat_batch_measure(&batch, NULL, N, &error), IMGSTAT_ERR_ARG);
     cr_expect_eq(imgstat_batch_measure(&batch, NULL, 0, &error), IMGSTAT_OK);
+    size_t at = N;
+    const ImgstatJobStream none = {.next = next_job, .context = &at}, not_one = {.context = &at};
+    cr_expect_eq(imgstat_batch_measure_stream(NULL, &none, &error), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_batch_measure_stream(&batch, NULL, &error), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_batch_measure_stream(&batch, &not_one, &error), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_batch_measure_stream(&batch, &none, &error), IMGSTAT_OK);
+    ImgstatMeasureBatch by_all = batch;
+    by_all.by = IMGSTAT_BY_ALL;
+    cr_expect_eq(imgstat_batch_measure_stream(&by_all, &none, &error), IMGSTAT_ERR_ARG);
     batch.device = "abacus";
     cr_expect_eq(imgstat_batch_measure(&batch, jobs, N, &error), IMGSTAT_ERR_ARG);
     cr_expect(strstr(error.message, "abacus"), "%s", error.message);
