@@ -47,7 +47,7 @@ ImgstatResult jobs_begin_feeding(Jobs *jobs, ImgstatError *err)
                          .share = jobs->share,
                          .n = jobs->n,
                          .outcome_bytes = jobs_outcome_bytes(),
-                         .alone = true,
+                         .whole_jobs = true,
                          .open = open_fed,
                          .work = work_fed,
                          .idle = idle_fed,

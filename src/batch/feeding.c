@@ -87,7 +87,7 @@ static ImgstatResult prepare_device(Feeding *f, Device **out, ImgstatError *err)
     imgstat_device_describe(device, &info);
     const uint64_t bytes = info.memory_bytes / memory_share / FEEDERS;
     f->batch_bytes = bytes < f->batch_bytes ? (size_t)bytes : f->batch_bytes;
-    if (jobs->alone)
+    if (jobs->whole_jobs)
         IMGSTAT_TRY(row_encoder_load(device, err));
     return page_batch_warm(device, &f->like, jobs->count.parts, err);
 }
@@ -241,10 +241,10 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
 
 static void work_alone(Feeding *f, bool feeds, void *worker, size_t job, void *outcome)
 {
-    if (!f->jobs.alone)
+    if (!f->jobs.whole_jobs)
         seat_acquire(&f->seats, feeds);
     const double seconds = f->jobs.work(f->jobs.context, worker, job, NULL, outcome);
-    if (!f->jobs.alone)
+    if (!f->jobs.whole_jobs)
         seat_release(&f->seats);
     pthread_mutex_lock(&f->lock);
     f->alone_seconds += seconds;
@@ -354,13 +354,18 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->carried = false;
 }
 
-/* seconds: NULL, or from a full batch to its pixels. */
-static void note_fed(Feeding *f, size_t jobs, const double *seconds)
+/* seconds: from a full batch to its pixels. */
+static void note_latency(Feeding *f, double seconds)
 {
     pthread_mutex_lock(&f->lock);
-    if (seconds)
-        f->latency = (f->latency + *seconds) / 2;
-    f->fed_jobs += jobs;
+    f->latency = (f->latency + seconds) / 2;
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void note_fed(Feeding *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->fed_jobs++;
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -375,15 +380,15 @@ static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
     IMGSTAT_TRY(f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, err)
                                : page_batch_wait(fed->feeder->pages, err));
     const double seconds = job_clock() - start;
-    note_fed(f, 0, &seconds);
-    if (!f->jobs.alone)
+    note_latency(f, seconds);
+    if (!f->jobs.whole_jobs)
         seat_acquire(&f->seats, true);
     for (size_t i = 0; i < fed->n; i++) {
         fed->pages[i].seconds = seconds / (double)fed->n;
         finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
-        note_fed(f, 1, NULL);
+        note_fed(f);
     }
-    if (!f->jobs.alone)
+    if (!f->jobs.whole_jobs)
         seat_release(&f->seats);
     return IMGSTAT_OK;
 }
@@ -449,7 +454,7 @@ void feeding_work(Feeding *f, Feeder *feeder, void *worker, size_t job, void *ou
 {
     void *const other = feeder->feeds ? malloc(f->jobs.outcome_bytes) : NULL;
     if (!other || feeding_opened(f, NULL) != IMGSTAT_OK || !has_device(f) ||
-        (f->jobs.alone && !feeder->device)) {
+        (f->jobs.whole_jobs && !feeder->device)) {
         work_alone(f, feeder->feeds, worker, job, outcome);
     } else {
         Fed fed = {.feeding = f,

@@ -21,7 +21,7 @@ typedef struct FedJobs {
     size_t n;  /* jobs, as far as is known, */
     bool more; /* and there may be others */
     size_t outcome_bytes;
-    bool alone;      /* workers of `work` have devices, which also do what follows */
+    bool whole_jobs; /* a worker's device also does what follows decoding */
     bool one_page;   /* the processor takes files with several chosen pages */
     bool counts;     /* the device counts the pages as well, */
     PageCount count; /* in this way */
