@@ -36,10 +36,12 @@ static const double ns_a_byte[STEPS][CLASSES] = {
 static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044e-9;
 static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
 
-/* Files that a GPU decodes, on an H100: decoding PNG, and tiles or strips, by one thread; opening
- * the GPU and leaving it, and what that takes longer for each thread that is busy; what one thread
- * brings it, and what it decodes, of samples; a stream that is not decoded in parts. */
-static const double png_byte_ns = 2.1, tile_byte_ns = 1.7, fed_open_s = 0.65, fed_busy_s = 0.02;
+/* Files that a GPU decodes, on an H100: by one thread, decoding PNG, of samples and of the file,
+ * and opening it, and decoding tiles or strips; opening the GPU and leaving it, and what that takes
+ * longer for each thread that is busy; what one thread brings it, and what it decodes, of samples;
+ * a stream that is not decoded in parts. */
+static const double png_byte_ns = 1.4, png_coded_ns = 4.5, png_file_ns = 1e5, tile_byte_ns = 1.7;
+static const double fed_open_s = 0.65, fed_busy_s = 0.02;
 static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 40e-9;
 
 /* Compressing a byte of samples by one thread and by a GPU that decodes files, by default and fast;
@@ -47,7 +49,7 @@ static const double fed_byte_s = 0.12e-9, gpu_byte_s = 0.05e-9, stream_byte_s = 
 static const struct {
     double ns, gpu_ns, band_left;
 } packing[][2] = {
-    [FED_PNG] = {{3.2, 0.17, 1}, {2.1, 0.12, 1}},
+    [FED_PNG] = {{2.2, 0.17, 1}, {1.3, 0.12, 1}},
     [FED_TIFF] = {{6.0, 0.09, 0.5}, {2.4, 0.06, 0.4}},
 };
 
@@ -115,14 +117,15 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
     sum->pages += times;
 }
 
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double times)
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double file, double times)
 {
     const double bytes = times * (double)page_bytes(page);
     const bool png = strcmp(page->format, "png") == 0;
     sum->fed_pages += times;
     sum->fed_bytes += bytes;
     sum->stream_bytes = stream > sum->stream_bytes ? stream : sum->stream_bytes;
-    sum->code_ns += bytes * (png ? png_byte_ns : tile_byte_ns);
+    sum->code_ns += png ? bytes * png_byte_ns + times * (file * png_coded_ns + png_file_ns)
+                        : bytes * tile_byte_ns;
 }
 
 void work_add_packed(WorkSum *sum, const ImgstatPage *page, FedOutput to, bool fast, bool banded,
@@ -222,7 +225,8 @@ static void add_page(WorkSum *sum, const ImgstatFile *file, const ImgstatJob *jo
                      feeding_decodes(decoder);
     work_add(sum, page, work, banded, times);
     if (fed)
-        work_add_fed(sum, page, (double)feeding_stream(decoder), times);
+        work_add_fed(sum, page, (double)feeding_stream(decoder), (double)decoder->source->bytes,
+                     times);
     if ((fed && to == FED_PNG) || ((fed || banded) && to == FED_TIFF))
         work_add_packed(sum, page, to, work->write && work->write->fast, banded, times);
 }

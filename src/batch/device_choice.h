@@ -29,8 +29,8 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, bo
 typedef enum FedOutput { FED_NOT, FED_MEASURED, FED_PNG, FED_TIFF } FedOutput;
 
 /* Adds that a GPU can decode `times` pages like this one. stream: most bytes of samples in a strip
- * or tile that it does not decode in parts. */
-void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double times);
+ * or tile that it does not decode in parts. file: bytes of the file. */
+void work_add_fed(WorkSum *sum, const ImgstatPage *page, double stream, double file, double times);
 
 /* Adds that a GPU can compress these pages. banded: those of the last work_add. */
 void work_add_packed(WorkSum *sum, const ImgstatPage *page, FedOutput to, bool fast, bool banded,

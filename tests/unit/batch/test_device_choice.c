@@ -126,14 +126,22 @@ Test(device_choice, chooses_who_decodes)
         {"png", 256, 1507, 2048, 3, 4, 2.23, 0.81, FED_MEASURED, false},
         {"png", 2000, 1507, 2048, 3, 16, 4.59, 1.79, FED_MEASURED, false},
         {"png", 2000, 1507, 2048, 3, 4, 14.10, 1.70, FED_MEASURED, false},
-        {"png", 10000, 512, 512, 1, 16, 0.74, 0.86, FED_MEASURED, false},
-        {"png", 10000, 512, 512, 1, 4, 2.48, 1.01, FED_MEASURED, false},
+        {"png", 2000, 1507, 2048, 3, 8, 8.32, 1.79, FED_MEASURED, false},
+        {"png", 256, 1507, 2048, 3, 8, 1.18, 0.86, FED_MEASURED, false},
+        {"png", 10000, 512, 512, 1, 16, 1.02, 0.97, FED_MEASURED, false},
+        {"png", 10000, 512, 512, 1, 8, 1.72, 1.00, FED_MEASURED, false},
+        {"png", 10000, 512, 512, 1, 4, 3.26, 1.18, FED_MEASURED, false},
+        {"png", 60000, 512, 512, 1, 16, 5.56, 2.18, FED_MEASURED, false},
         {"png", 100, 1507, 2048, 3, 16, 0.35, 0.78, FED_PNG, false},
         {"png", 100, 1507, 2048, 3, 4, 1.25, 0.87, FED_PNG, false},
         {"png", 256, 1507, 2048, 3, 16, 0.87, 1.13, FED_PNG, false},
         {"png", 256, 1507, 2048, 3, 4, 3.21, 1.12, FED_PNG, false},
         {"png", 256, 1507, 2048, 3, 2, 5.77, 1.12, FED_PNG, false},
+        {"png", 256, 1507, 2048, 3, 8, 1.57, 1.05, FED_PNG, false},
         {"png", 2000, 1507, 2048, 3, 16, 6.96, 3.36, FED_PNG, false},
+        {"png", 256, 1507, 2048, 3, 16, 1.04, 1.14, FED_TIFF, false},
+        {"png", 256, 1507, 2048, 3, 8, 2.00, 1.09, FED_TIFF, false},
+        {"png", 2000, 1507, 2048, 3, 16, 8.67, 3.66, FED_TIFF, false},
         {"png", 256, 1507, 2048, 3, 16, 0.84, 1.08, FED_PNG, true},
         {"png", 256, 1507, 2048, 3, 4, 2.58, 1.05, FED_PNG, true},
         {"png", 2000, 1507, 2048, 3, 16, 5.28, 2.97, FED_PNG, true},
@@ -162,7 +170,7 @@ Test(device_choice, chooses_who_decodes)
                                   .method = &method};
         WorkSum sum = {0};
         work_add(&sum, &one, &work, false, rows[i].n);
-        work_add_fed(&sum, &one, 0, rows[i].n);
+        work_add_fed(&sum, &one, 0, rows[i].width == 512 ? 184e3 : 3e6, rows[i].n);
         if (rows[i].to != FED_MEASURED)
             work_add_packed(&sum, &one, rows[i].to, rows[i].fast, false, rows[i].n);
         expect_faster(i, &sum, rows[i].threads, rows[i].cpu, rows[i].cuda);
