@@ -965,7 +965,8 @@ typedef struct ImgstatJob {
     bool only_mapped; /* with IMGSTAT_BY_ALL: not measured; it gets the transfer of the others */
 } ImgstatJob;
 
-/* Any number of jobs, one after another, without a list of them. */
+/* Any number of jobs, one after another, without a list of them. They are taken some time before
+ * they begin: as many as threads, or some thousand where a GPU may decode files. */
 typedef struct ImgstatJobStream {
     /* Fills in the next job, which is all zero. False: there is none. Its texts stay until the next
      * call, its `source` until the job is reported. Any thread, one call at a time. */
@@ -1160,8 +1161,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const Imgstat
                                                                    const ImgstatJob *jobs, size_t n,
                                                                    ImgstatError *err);
 
-/* Does the same with jobs that need not all be known. Some thousand are taken before they begin at
- * most, and as many as threads where the processor alone measures. */
+/* Does the same with jobs that need not all be known. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure_stream(
     const ImgstatMeasureBatch *batch, const ImgstatJobStream *jobs, ImgstatError *err);
 
