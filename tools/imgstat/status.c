@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int exit_status = STATUS_OK;
+static atomic_int exit_status; /* threads that take names raise it as well */
 static bool stdout_failed;
 static _Atomic(const char *) temporary_path;
 static atomic_int remembered;
@@ -79,15 +79,14 @@ void status_set_temporary(const char *path)
 
 void status_raise(int status)
 {
-    if (status > exit_status)
-        exit_status = status;
+    int before = atomic_load(&exit_status);
+    while (status > before && !atomic_compare_exchange_weak(&exit_status, &before, status))
+        ;
 }
 
 int status_exchange(int status)
 {
-    const int before = exit_status;
-    exit_status = status;
-    return before;
+    return atomic_exchange(&exit_status, status);
 }
 
 int status_get(void)

@@ -86,9 +86,11 @@ void text_put_warning(FILE *err, const char *about, const char *format, ...)
     const Styles *const styles = terminal_styles(STDERR_FILENO);
     va_list values;
     va_start(values, format);
+    flockfile(err); /* one line, whatever other threads print */
     fprintf(err, "%s: %swarning:%s ", about, styles->warning, styles->end);
     vfprintf(err, format, values);
     fputc('\n', err);
+    funlockfile(err);
     va_end(values);
 }
 
