@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* input_jobs.c: takes inputs window by window, and groups off their names. */
+/* input_jobs.c: takes inputs of the first window, then one by one, and groups off their names. */
 #include "input_jobs.h"
 #include "failed_input.h"
 #include "text.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Inputs of a window. Threads wait at its end: among so many inputs that costs nothing. */
+/* Inputs of a window: enough to choose a device by. Of `report`, threads wait at its end. */
 enum { WINDOW = 8192 };
 
 struct InputStream {

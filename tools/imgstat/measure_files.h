@@ -11,7 +11,7 @@
 
 typedef struct MeasureFiles {
     PartRun *part;     /* part whose inputs are measured */
-    InputList *window; /* its first inputs; the next ones replace them */
+    InputList *window; /* its first inputs, which are taken out of it */
     const ImgstatMeasure *how;
     void *context;
     /* Prints a page, on any thread: results to out, sentences to err. Returns false on failure. */
@@ -21,9 +21,9 @@ typedef struct MeasureFiles {
     void (*emit)(void *context, const char *text, size_t bytes);
 } MeasureFiles;
 
-/* Measures the images of every input, a window of inputs after another. A failure is one sentence
- * on standard error and, with --json, one object; it raises the exit status and stops nothing else.
- * Several inputs with failures end with a line such as "118 measured, 2 failed". */
+/* Measures the images of every input. A failure is one sentence on standard error and, with --json,
+ * one object; it raises the exit status and stops nothing else. Several inputs with failures end
+ * with a line such as "118 measured, 2 failed". */
 void measure_files(const MeasureFiles *what);
 
 #endif

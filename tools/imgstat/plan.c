@@ -25,9 +25,8 @@ PlanDevice plan_device(const Options *options, const ImgstatJob *jobs, size_t n,
 PlanDevice plan_inputs(const Options *options, const InputStream *inputs, const InputList *window,
                        const ImgstatWork *work)
 {
-    enum {
-        MORE = 4
-    }; /* where the number is not known, so many times the first window is guessed */
+    /* Where the number is not known, so many times the first window is guessed. */
+    enum { MORE = 4 };
     ImgstatJob *const jobs = text_alloc(window->n * sizeof *jobs);
     ImgstatWork all = *work;
     size_t n = 0;
