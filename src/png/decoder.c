@@ -17,8 +17,6 @@ enum {
     DEFLATE_RATIO = 1032      /* deflate cannot expand by more: 258 bytes from 2 bits */
 };
 
-enum { PAETH = 4 }; /* a filter */
-
 /* Chunks of this size are read under every limit for tiles: header, palette and key, of which
  * libpng would warn else. */
 enum { LEAST_CHUNK = 1 << 16 };
@@ -100,14 +98,14 @@ static void end_reading(PngDecoder *pd)
 {
     png_destroy_read_struct(&pd->png, &pd->info, NULL);
     png_stream_close(pd->stream);
-    free(pd->unfiltered[0]);
-    free(pd->unfiltered[1]);
+    free(pd->above);
+    free(pd->row_below);
     free(pd->row);
     buffer_cache_release(pd->held);
     pd->stream = NULL;
     pd->held = NULL;
     pd->held_from = pd->held_end = 0;
-    pd->unfiltered[0] = pd->unfiltered[1] = pd->row = NULL;
+    pd->above = pd->row_below = pd->row = NULL;
     pd->decided = false;
 }
 
@@ -294,9 +292,9 @@ static bool open_stream(PngDecoder *pd)
     uint32_t length;
     if (base->mode == DECODE_PLAIN || pd->pixel_bytes == 0 || !png_first_data(pd, &at, &length))
         return false;
-    pd->unfiltered[0] = calloc(1, pd->png_row_bytes);
-    pd->unfiltered[1] = malloc(pd->png_row_bytes);
-    if (!pd->unfiltered[0] || !pd->unfiltered[1])
+    pd->above = calloc(1, pd->png_row_bytes);
+    pd->row_below = malloc(pd->png_row_bytes);
+    if (!pd->above || !pd->row_below)
         return false;
     pd->stream =
         png_stream_open(base->source, at, length, pd->png_row_bytes, base->page.height,
@@ -304,42 +302,54 @@ static bool open_stream(PngDecoder *pd)
     return pd->stream != NULL;
 }
 
-/* Reads rows from the stream. Returns how many are right. Rows of bytes are unfiltered straight to
- * their place. */
-static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows)
+/* Returns how many of n rows of a stream have a filter that there is. */
+static uint32_t usable_rows(const uint8_t *from, uint32_t n, size_t stride)
+{
+    uint32_t i = 0;
+    while (i < n && from[i * stride] < PNG_FILTERS)
+        i++;
+    return i;
+}
+
+/* Reads rows from the stream, unfiltered straight to their place. Returns how many are right. */
+static uint32_t read_straight(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t rows)
 {
     const size_t n = pd->png_row_bytes;
-    const bool wide = pd->base.page.sample == IMGSTAT_U16;
-    const bool straight = pd->step == ROW_AS_IT_IS && !wide;
-    const bool pairs = straight && pd->pixel_bytes <= 4 && pd->pixel_bytes != 2;
-    const uint8_t *above = pd->unfiltered[0];
-    for (uint32_t done = 0; done < rows; done++) {
-        const uint8_t *const raw = png_stream_row(pd->stream);
-        if (!raw || raw[0] > 4)
-            return done;
+    const bool swap = pd->base.page.sample == IMGSTAT_U16 && !host_big_endian;
+    const uint8_t *above = pd->above;
+    for (uint32_t done = 0, some; done < rows; done += some) {
         uint8_t *const place = to + done * pitch;
-        uint8_t *const row = straight ? place : pd->unfiltered[1];
-        const uint8_t *const below =
-            pairs && raw[0] == PAETH && done + 1 < rows ? png_stream_row_below(pd->stream) : NULL;
-        if (below && below[0] == PAETH) {
-            unfilter_paeth_rows(raw + 1, below + 1, above, row, row + pitch, n, pd->pixel_bytes);
-            above = row + pitch;
-            done += png_stream_row(pd->stream) == below;
-            continue;
-        }
-        unfilter_row(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
-        if (wide && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-            swap_words(row, place, n, 2);
-        else if (!straight && png_finish_row(pd, row, place, y + done, NULL) != IMGSTAT_OK)
+        const uint32_t wanted = rows - done < UNFILTER_ROWS ? rows - done : UNFILTER_ROWS;
+        const uint8_t *const from = png_stream_rows(pd->stream, wanted, &some);
+        some = from ? usable_rows(from, some, 1 + n) : 0;
+        if (some == 0)
             return done;
-        above = row;
-        if (!straight) {
-            pd->unfiltered[1] = pd->unfiltered[0];
-            pd->unfiltered[0] = row;
+        unfilter_rows(&(FilteredRows){from, some, n, above, place, pitch}, pd->pixel_bytes);
+        above = place + (some - 1) * pitch;
+        if (swap || done + some == rows) { /* the caller may change the rows that it got */
+            memcpy(pd->above, above, n);
+            above = pd->above;
         }
+        for (uint32_t y = 0; swap && y < some; y++)
+            swap_words(place + y * pitch, place + y * pitch, n, 2);
     }
-    if (straight && y + rows < pd->base.page.height)
-        memcpy(pd->unfiltered[0], above, n); /* the caller may change the rows that it got */
+    return rows;
+}
+
+/* Reads rows from the stream, whose samples become others. Returns how many are right. */
+static uint32_t read_expanded(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows)
+{
+    for (uint32_t done = 0, some; done < rows; done++) {
+        const uint8_t *const from = png_stream_rows(pd->stream, 1, &some);
+        uint8_t *const row = pd->row_below, *const above = pd->above;
+        if (!from || from[0] >= PNG_FILTERS)
+            return done;
+        unfilter_rows(&(FilteredRows){from, 1, pd->png_row_bytes, above, row, 0}, pd->pixel_bytes);
+        if (png_finish_row(pd, row, to + done * pitch, y + done, NULL) != IMGSTAT_OK)
+            return done;
+        pd->row_below = above;
+        pd->above = row;
+    }
     return rows;
 }
 
@@ -357,7 +367,8 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
     }
     pd->decided = true;
     if (pd->stream) {
-        done = read_stream(pd, to, pitch, y, rows);
+        done = pd->step == ROW_AS_IT_IS ? read_straight(pd, to, pitch, rows)
+                                        : read_expanded(pd, to, pitch, y, rows);
         const bool last = y + rows == base->page.height;
         if (done < rows || (last && !png_stream_ends_well(pd->stream))) {
             IMGSTAT_TRY(png_pass_over(pd, y, err));

@@ -37,11 +37,12 @@ typedef struct PngDecoder {
     bool ends_early;              /* the source had fewer bytes than libpng wanted */
     bool bad_checksum;            /* of the compressed pixels as a whole */
     /* Reading without libpng, which ends at the first unusual byte: libpng then starts again. */
-    PngStream *stream;      /* NULL: rows come from libpng */
-    bool decided;           /* between these two */
-    size_t pixel_bytes;     /* in the file; 0 where only libpng gives the rows */
-    uint8_t *unfiltered[2]; /* rows in the order of the file: the one above and the next */
-    ImgstatError failure;   /* of the last libpng call */
+    PngStream *stream;    /* NULL: rows come from libpng */
+    bool decided;         /* between these two */
+    size_t pixel_bytes;   /* in the file; 0 where only libpng gives the rows */
+    uint8_t *above;       /* the last row read, in the order of the file */
+    uint8_t *row_below;   /* room for the next one, where it becomes another */
+    ImgstatError failure; /* of the last libpng call */
 } PngDecoder;
 
 /* ---- png/decoder.c ---- */

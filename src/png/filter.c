@@ -5,7 +5,6 @@
 #include "base/compiler.h"
 #include "codec/running_sum.h"
 
-#include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -148,20 +147,15 @@ static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t ste
 
 const PngFilters ISA(png_filters) = {.costs = costs, .apply = apply};
 
-/* ---- Undoing filters: plain loops, and a vector a pixel where pixels have several bytes ---- */
+/* ---- Undoing filters of one row: plain loops, and a vector a pixel where pixels have several
+ * bytes
+ * ---- */
 
 static void unfilter_up(const uint8_t *restrict from, const uint8_t *restrict above,
                         uint8_t *restrict to, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         to[i] = (uint8_t)(from[i] + above[i]);
-}
-
-static uint8_t nearest(int a, int b, int c)
-{
-    const int pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
-    const int best = pb <= pc ? b : c;
-    return (uint8_t)(pa <= pb && pa <= pc ? a : best);
 }
 
 static void unfilter_average(size_t i, const uint8_t *from, const uint8_t *above, uint8_t *to,
@@ -176,162 +170,44 @@ static void unfilter_paeth(size_t i, const uint8_t *from, const uint8_t *above, 
 {
     for (; i < n && i < step; i++)
         to[i] = (uint8_t)(from[i] + above[i]);
-    if (step == 1) { /* left and upper left stay in registers */
-        int a = to[0], c = above[0];
-        for (; i < n; i++) {
-            const int b = above[i];
-            a = (uint8_t)(from[i] + nearest(a, b, c));
-            to[i] = (uint8_t)a;
-            c = b;
-        }
-        return;
-    }
     for (; i < n; i++)
-        to[i] = (uint8_t)(from[i] + nearest(to[i - step], above[i], above[i - step]));
+        to[i] = (uint8_t)(from[i] + paeth(to[i - step], above[i], above[i - step]));
 }
 
 #if defined(__SSE2__)
 
-/* Loads a pixel into eight 16-bit lanes. Lanes beyond its bytes are not used. */
-FORCE_INLINE __m128i load_pixel(const uint8_t *at)
-{
-    return _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(const void *)at),
-                             _mm_setzero_si128());
-}
-
-/* Writes 8 bytes. The next pixel overwrites those beyond this one. */
-FORCE_INLINE void store_pixel(uint8_t *at, __m128i v)
-{
-    _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(v, v));
-}
-
-FORCE_INLINE __m128i abs_lanes(__m128i v)
-{
-    return _mm_max_epi16(v, _mm_sub_epi16(_mm_setzero_si128(), v));
-}
-
-FORCE_INLINE __m128i nearest_lanes(__m128i a, __m128i b, __m128i c)
-{
-    const __m128i bc = _mm_sub_epi16(b, c), ac = _mm_sub_epi16(a, c);
-    const __m128i pa = abs_lanes(bc), pb = abs_lanes(ac);
-    const __m128i pc = abs_lanes(_mm_add_epi16(bc, ac));
-    const __m128i least = _mm_min_epi16(pc, _mm_min_epi16(pa, pb));
-    const __m128i is_a = _mm_cmpeq_epi16(least, pa), is_b = _mm_cmpeq_epi16(least, pb);
-    const __m128i b_or_c = _mm_or_si128(_mm_and_si128(is_b, b), _mm_andnot_si128(is_b, c));
-    return _mm_or_si128(_mm_and_si128(is_a, a), _mm_andnot_si128(is_a, b_or_c));
-}
-
-/* Undoes pixels while 8 bytes may be read and written. Returns the bytes done. */
-FORCE_INLINE size_t paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                                 size_t step)
-{
-    const __m128i bytes = _mm_set1_epi16(0xFF);
-    __m128i a = _mm_setzero_si128(), c = a;
-    size_t i = 0;
-    for (; i + 8 <= n; i += step) {
-        const __m128i b = load_pixel(above + i);
-        a = _mm_and_si128(_mm_add_epi16(load_pixel(from + i), nearest_lanes(a, b, c)), bytes);
-        c = b;
-        store_pixel(to + i, a);
-    }
-    return i;
-}
-
-FORCE_INLINE size_t average_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                                   size_t step)
-{
-    const __m128i bytes = _mm_set1_epi16(0xFF);
-    __m128i a = _mm_setzero_si128();
-    size_t i = 0;
-    for (; i + 8 <= n; i += step) {
-        const __m128i half = _mm_srli_epi16(_mm_add_epi16(a, load_pixel(above + i)), 1);
-        a = _mm_and_si128(_mm_add_epi16(load_pixel(from + i), half), bytes);
-        store_pixel(to + i, a);
-    }
-    return i;
-}
-
-/* Loads 4 bytes of a pixel of one row, and of a pixel of another, into four 16-bit lanes each. */
-FORCE_INLINE __m128i load_two(const uint8_t *one, const uint8_t *other)
-{
-    int32_t low, high;
-    memcpy(&low, one, sizeof low);
-    memcpy(&high, other, sizeof high);
-    return _mm_unpacklo_epi8(_mm_set_epi32(0, 0, high, low), _mm_setzero_si128());
-}
-
-FORCE_INLINE void store_two(uint8_t *one, uint8_t *other, __m128i v)
-{
-    const __m128i bytes = _mm_packus_epi16(v, v);
-    const int32_t low = _mm_cvtsi128_si32(bytes),
-                  high = _mm_cvtsi128_si32(_mm_shuffle_epi32(bytes, 1));
-    memcpy(one, &low, sizeof low);
-    memcpy(other, &high, sizeof high);
-}
-
-/* Undoes a row and, a pixel behind it, the row below: the second one's pixel takes the upper lanes.
- * A pixel needs the one before, so one row leaves most of the processor idle. Returns the bytes
- * done of the first row; of the second there are step fewer. */
-FORCE_INLINE size_t paeth_rows(const uint8_t *from, const uint8_t *below, const uint8_t *above,
-                               uint8_t *to, uint8_t *to_below, size_t n, size_t step)
-{
-    const __m128i bytes = _mm_set1_epi16(0xFF), zero = _mm_setzero_si128();
-    if (n < step + 8)
-        return 0;
-    for (size_t k = 0; k < step; k++)
-        to[k] = (uint8_t)(from[k] + above[k]);
-    __m128i a = _mm_unpacklo_epi64(load_pixel(to), zero);
-    __m128i c = _mm_unpacklo_epi64(load_pixel(above), zero);
-    size_t i = step;
-    for (; i + 8 <= n; i += step) {
-        const __m128i b = _mm_unpacklo_epi64(load_pixel(above + i), a);
-        a = _mm_add_epi16(load_two(from + i, below + i - step), nearest_lanes(a, b, c));
-        a = _mm_and_si128(a, bytes);
-        c = b;
-        store_two(to + i, to_below + i - step, a);
-    }
-    return i;
-}
+#include "png/unfilter_vectors.h"
 
 #else
 
-FORCE_INLINE size_t paeth_rows(const uint8_t *from, const uint8_t *below, const uint8_t *above,
-                               uint8_t *to, uint8_t *to_below, size_t n, size_t step)
+FORCE_INLINE size_t unfilter_pixels(unsigned filter, const uint8_t *from, const uint8_t *above,
+                                    uint8_t *to, size_t n, size_t step)
 {
-    (void)from, (void)below, (void)above, (void)to, (void)to_below, (void)n, (void)step;
+    (void)filter, (void)from, (void)above, (void)to, (void)n, (void)step;
     return 0;
 }
 
-FORCE_INLINE size_t paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                                 size_t step)
+static size_t unfilter_together(const FilteredRows *rows, size_t step)
 {
-    (void)from, (void)above, (void)to, (void)n, (void)step;
-    return 0;
-}
-
-FORCE_INLINE size_t average_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                                   size_t step)
-{
-    (void)from, (void)above, (void)to, (void)n, (void)step;
+    (void)rows, (void)step;
     return 0;
 }
 
 #endif
 
 /* Filters 3 and 4. `step` is a constant where this is inlined: a loop for each. */
-FORCE_INLINE void unfilter_pixels(unsigned filter, const uint8_t *from, const uint8_t *above,
-                                  uint8_t *to, size_t n, size_t step)
+FORCE_INLINE void unfilter_by_left(unsigned filter, const uint8_t *from, const uint8_t *above,
+                                   uint8_t *to, size_t n, size_t step)
 {
+    const size_t done = step > 2 ? unfilter_pixels(filter, from, above, to, n, step) : 0;
     if (filter == 3)
-        unfilter_average(step > 2 ? average_pixels(from, above, to, n, step) : 0, from, above, to,
-                         n, step);
+        unfilter_average(done, from, above, to, n, step);
     else
-        unfilter_paeth(step > 2 ? paeth_pixels(from, above, to, n, step) : 0, from, above, to, n,
-                       step);
+        unfilter_paeth(done, from, above, to, n, step);
 }
 
-void ISA(unfilter_row)(unsigned filter, const uint8_t *from, const uint8_t *above, uint8_t *to,
-                       size_t n, size_t pixel_bytes)
+static void unfilter_row(unsigned filter, const uint8_t *from, const uint8_t *above, uint8_t *to,
+                         size_t n, size_t step)
 {
     if (filter == 2) {
         unfilter_up(from, above, to, n);
@@ -340,59 +216,42 @@ void ISA(unfilter_row)(unsigned filter, const uint8_t *from, const uint8_t *abov
     if (filter < 3) {
         memcpy(to, from, n);
         if (filter == 1)
-            ISA(running_sum)(to, n, 1, pixel_bytes);
+            ISA(running_sum)(to, n, 1, step);
         return;
     }
-    switch (pixel_bytes) {
+    switch (step) {
     case 1:
-        unfilter_pixels(filter, from, above, to, n, 1);
+        unfilter_by_left(filter, from, above, to, n, 1);
         break;
     case 2:
-        unfilter_pixels(filter, from, above, to, n, 2);
+        unfilter_by_left(filter, from, above, to, n, 2);
         break;
     case 3:
-        unfilter_pixels(filter, from, above, to, n, 3);
+        unfilter_by_left(filter, from, above, to, n, 3);
         break;
     case 4:
-        unfilter_pixels(filter, from, above, to, n, 4);
+        unfilter_by_left(filter, from, above, to, n, 4);
         break;
     case 6:
-        unfilter_pixels(filter, from, above, to, n, 6);
+        unfilter_by_left(filter, from, above, to, n, 6);
         break;
     default:
-        unfilter_pixels(filter, from, above, to, n, 8);
+        unfilter_by_left(filter, from, above, to, n, 8);
     }
 }
 
-/* The same for pixels of one byte. */
-static void unfilter_paeth_bytes(const uint8_t *from, const uint8_t *below, const uint8_t *above,
-                                 uint8_t *to, uint8_t *to_below, size_t n)
+void ISA(unfilter_rows)(const FilteredRows *rows, size_t pixel_bytes)
 {
-    int a = 0, c = 0, a_below = 0, c_below = 0;
-    for (size_t i = 0; i <= n; i++) {
-        const int before = a;
-        if (i < n) {
-            a = (uint8_t)(from[i] + nearest(a, above[i], c));
-            c = above[i];
-            to[i] = (uint8_t)a;
+    FilteredRows left = *rows;
+    while (left.rows > 0) {
+        size_t done = unfilter_together(&left, pixel_bytes);
+        if (done == 0) {
+            unfilter_row(left.from[0], left.from + 1, left.above, left.to, left.n, pixel_bytes);
+            done = 1;
         }
-        if (i > 0) {
-            a_below = (uint8_t)(below[i - 1] + nearest(a_below, before, c_below));
-            c_below = before;
-            to_below[i - 1] = (uint8_t)a_below;
-        }
+        left.rows -= done;
+        left.from += done * (1 + left.n);
+        left.to += done * left.pitch;
+        left.above = left.to - left.pitch;
     }
-}
-
-void ISA(unfilter_paeth_rows)(const uint8_t *from, const uint8_t *below, const uint8_t *above,
-                              uint8_t *to, uint8_t *to_below, size_t n, size_t pixel_bytes)
-{
-    if (pixel_bytes == 1) {
-        unfilter_paeth_bytes(from, below, above, to, to_below, n);
-        return;
-    }
-    const size_t done = paeth_rows(from, below, above, to, to_below, n, pixel_bytes);
-    const size_t done_below = done > pixel_bytes ? done - pixel_bytes : 0;
-    unfilter_paeth(done, from, above, to, n, pixel_bytes);
-    unfilter_paeth(done_below, below, to, to_below, n, pixel_bytes);
 }

@@ -55,32 +55,26 @@ static inline void png_filter_row(const PngFilters *filters, const uint8_t *row,
     filters->apply(best, row, above, bytes, step, to + 1);
 }
 
-typedef void UnfilterRow(unsigned filter, const uint8_t *from, const uint8_t *above, uint8_t *to,
-                         size_t n, size_t pixel_bytes);
-extern UnfilterRow unfilter_row_portable, unfilter_row_avx2, unfilter_row_avx512;
+/* Rows as a PNG stores them: a filter, 0 to 4, and n bytes each. */
+typedef struct FilteredRows {
+    const uint8_t *from;
+    size_t rows, n;
+    const uint8_t *above; /* the unfiltered row above the first; zeros above that of an image */
+    uint8_t *to;          /* unfiltered rows, apart from the others */
+    size_t pitch;         /* of these */
+} FilteredRows;
 
-/* Undoes filter 0 to 4 of a row of n bytes, from `from` to `to`, which do not overlap. above: the
- * unfiltered row above; zeros for the first row. pixel_bytes: 1, 2, 3, 4, 6 or 8. */
-static inline void unfilter_row(unsigned filter, const uint8_t *from, const uint8_t *above,
-                                uint8_t *to, size_t n, size_t pixel_bytes)
+typedef void UnfilterRows(const FilteredRows *rows, size_t pixel_bytes);
+extern UnfilterRows unfilter_rows_portable, unfilter_rows_avx2, unfilter_rows_avx512;
+
+enum { UNFILTER_ROWS = 16 }; /* no more rows are undone together */
+
+/* Undoes the filters of rows. pixel_bytes: 1, 2, 3, 4, 6 or 8. With Average and Paeth many rows at
+ * once take less time than one after the other. */
+static inline void unfilter_rows(const FilteredRows *rows, size_t pixel_bytes)
 {
-    static UnfilterRow *const of[] = ISA_TABLE(unfilter_row);
-    of[cpu_features_level()](filter, from, above, to, n, pixel_bytes);
-}
-
-typedef void UnfilterRows(const uint8_t *from, const uint8_t *below, const uint8_t *above,
-                          uint8_t *to, uint8_t *to_below, size_t n, size_t pixel_bytes);
-extern UnfilterRows unfilter_paeth_rows_portable, unfilter_paeth_rows_avx2,
-    unfilter_paeth_rows_avx512;
-
-/* Undoes filter 4 of a row and of the row below it, faster than one after the other. As
- * unfilter_row; pixel_bytes: 1, 3 or 4. */
-static inline void unfilter_paeth_rows(const uint8_t *from, const uint8_t *below,
-                                       const uint8_t *above, uint8_t *to, uint8_t *to_below,
-                                       size_t n, size_t pixel_bytes)
-{
-    static UnfilterRows *const of[] = ISA_TABLE(unfilter_paeth_rows);
-    of[cpu_features_level()](from, below, above, to, to_below, n, pixel_bytes);
+    static UnfilterRows *const of[] = ISA_TABLE(unfilter_rows);
+    of[cpu_features_level()](rows, pixel_bytes);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "codec/inflate.h"
 #include "codec/inflate_stream.h"
 #include "png/chunks.h"
+#include "png/filter.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -202,7 +203,8 @@ PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_byt
         return NULL;
     const size_t stride = row_bytes + 1;
     const uint64_t total = (uint64_t)stride * rows; /* 40 bits by 31: within 64 in any image */
-    const size_t fit = BLOCK_BYTES / stride;
+    const size_t any = BLOCK_BYTES / stride;
+    const size_t fit = any > UNFILTER_ROWS ? any - any % UNFILTER_ROWS : any;
     stream->source = source;
     stream->at = at;
     stream->stride = stride;
@@ -251,7 +253,7 @@ void png_stream_close(PngStream *stream)
     free(stream);
 }
 
-const uint8_t *png_stream_row(PngStream *stream)
+const uint8_t *png_stream_rows(PngStream *stream, uint32_t most, uint32_t *n)
 {
     const Block *block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
     if (!stream->in_use || stream->row == block->rows) {
@@ -259,15 +261,10 @@ const uint8_t *png_stream_row(PngStream *stream)
             return NULL;
         block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
     }
-    return block->bytes + (size_t)stream->row++ * stream->stride;
-}
-
-const uint8_t *png_stream_row_below(const PngStream *stream)
-{
-    const Block *const block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
-    return stream->in_use && stream->row < block->rows
-               ? block->bytes + (size_t)stream->row * stream->stride
-               : NULL;
+    const uint32_t left = block->rows - stream->row, first = stream->row;
+    *n = left < most ? left : most;
+    stream->row += *n;
+    return block->bytes + (size_t)first * stream->stride;
 }
 
 /* Returns whether the decoder lets libpng skip chunks of a type: they do not concern samples. */

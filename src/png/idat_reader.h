@@ -20,13 +20,10 @@ PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_byt
 /* Accepts NULL. */
 void png_stream_close(PngStream *stream);
 
-/* Returns the next row: its filter and row_bytes bytes, valid until the next call. Returns NULL for
- * every fault; rows returned before are right. */
-const uint8_t *png_stream_row(PngStream *stream);
-
-/* Returns the row that png_stream_row returns next, where it stays valid beside the last one; NULL
- * elsewhere. */
-const uint8_t *png_stream_row_below(const PngStream *stream);
+/* Returns the next rows, as many as are at hand, `most` > 0 at most: *n of them, each its filter
+ * and row_bytes bytes, one behind the other, valid until the next call. Returns NULL for every
+ * fault; rows returned before are right. */
+const uint8_t *png_stream_rows(PngStream *stream, uint32_t most, uint32_t *n);
 
 /* Returns whether the stream and all chunks up to the end of the image are right, so that libpng
  * would report nothing. Call it after the last row. */

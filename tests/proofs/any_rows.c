@@ -17,8 +17,8 @@ enum { N = 12, PIXELS = 12 };
 static uint8_t *row(unsigned i, size_t n)
 {
 #ifdef __FRAMAC__
-    static uint8_t room[3][N];
-    return any_bytes(room[i], N, n);
+    static uint8_t room[3][1 + N];
+    return any_bytes(room[i], 1 + N, n);
 #else
     (void)i;
     return malloc(n);
@@ -28,8 +28,11 @@ static uint8_t *row(unsigned i, size_t n)
 static void unfilter(size_t step)
 {
     for (size_t n = step; n <= N && n <= PIXELS * step; n += step)
-        for (unsigned filter = 0; filter < PNG_FILTERS; filter++)
-            unfilter_row_portable(filter, row(0, n), row(1, n), row(2, n), n, step);
+        for (unsigned filter = 0; filter < PNG_FILTERS; filter++) {
+            uint8_t *const from = row(0, 1 + n);
+            from[0] = (uint8_t)filter;
+            unfilter_rows_portable(&(FilteredRows){from, 1, n, row(1, n), row(2, n), n}, step);
+        }
 }
 
 static void sum(size_t word)

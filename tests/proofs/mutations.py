@@ -28,7 +28,8 @@ FAULTS = [
     ("inflate_lanes", "codec/inflate_lanes.h", "!huffman_complete(&s->distance_code, false)", "s->distance_code.count[1] > 2"),
     ("inflate", "codec/deflate_codes.c", "DEFLATE_LENGTH_CODES, count) != 0", "DEFLATE_LENGTH_CODES, count) < 0"),
     ("inflate", "codec/deflate_symbols.h", "distance > (size_t)(*out - start))", "distance > (size_t)(*out - start) + 1)"),
-    ("rows", "png/filter.c", "c = above[i];\n            to[i]", "c = above[0];\n            to[i]"),
+    ("rows", "png/unfilter_vectors.h", "at < skew ? 0 : at - skew;", "at < skew ? 0 : at;"),
+    ("rows", "png/unfilter_vectors.h", "at < (rows->rows - 1) * step", "at < (rows->rows - 2) * step"),
     ("rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
     ("rows", "tiff/unpack.c", "127 - 63 + 1 - shift", "127 - 63 - shift"),
     ("rows", "tiff/unpack.c", "i % 8) & 1", "i % 8) & 3"),
@@ -65,7 +66,7 @@ CBMC_FAULTS = [
     ("any_lanes", "codec/huffman_lanes.h", "symbols[at++] = (uint16_t)i", "symbols[++at] = (uint16_t)i"),
     ("any_transfers", "transfer/json_value.c", " || *lo > *hi)", ")"),
 ]
-INCLUDED_BY = {"codec/deflate_symbols.h": "codec/deflate_decode.c"}
+INCLUDED_BY = {"codec/deflate_symbols.h": "codec/deflate_decode.c", "png/unfilter_vectors.h": "png/filter.c"}
 
 
 def commands(build, target):

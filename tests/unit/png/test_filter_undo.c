@@ -70,85 +70,83 @@ static void check_guards(const uint8_t *memory, size_t n)
               "a byte outside of %zu was written", n);
 }
 
-static size_t check_filters(UnfilterRow *unfilter)
+static const size_t pixel_sizes[] = {1, 2, 3, 4, 6, 8};
+
+/* Compares n_rows rows of n bytes whose filters `filter` has. Rows in memory are exactly as large
+ * as they may be read, and those written PAD bytes apart. */
+static void check_rows(UnfilterRows *unfilter, const unsigned *filter, size_t n_rows, size_t n,
+                       size_t step, unsigned kind)
 {
-    static const size_t pixels[] = {1, 2, 3, 4, 6, 8};
-    size_t cases = 0;
-    for (size_t p = 0; p < sizeof pixels / sizeof *pixels; p++) {
-        for (size_t n = pixels[p]; n <= MOST; n += pixels[p]) {
-            for (unsigned filter = 0; filter <= 4; filter++) {
-                for (unsigned kind = 0; kind < 4; kind++, cases++) {
-                    /* Exactly as large as they may be read. */
-                    uint8_t *const from = malloc(n), *const above = malloc(n);
-                    uint8_t got[MOST + 2 * GUARD], want[MOST];
-                    guard_fill(got, sizeof got);
-                    fill(from, n, kind);
-                    fill(above, n, kind ^ (n & 1));
-                    naive_png(filter, from, above, want, n, pixels[p]);
-                    unfilter(filter, from, above, got + GUARD, n, pixels[p]);
-                    cr_assert_arr_eq(got + GUARD, want, n, "filter %u, %zu bytes a pixel, %zu",
-                                     filter, pixels[p], n);
-                    check_guards(got, n);
-                    free(from);
-                    free(above);
-                }
-            }
-        }
+    enum { PAD = 5 };
+    const size_t pitch = n + PAD, room = (n_rows - 1) * pitch + n;
+    uint8_t *const from = malloc(n_rows * (1 + n)), *const above = malloc(n);
+    uint8_t *const got = malloc(room + 2 * GUARD), *const want = malloc(n_rows * n);
+    guard_fill(got, room + 2 * GUARD);
+    fill(from, n_rows * (1 + n), kind);
+    fill(above, n, kind ^ (n & 1));
+    for (size_t y = 0; y < n_rows; y++) {
+        from[y * (1 + n)] = (uint8_t)filter[y];
+        naive_png(filter[y], from + y * (1 + n) + 1, y ? want + (y - 1) * n : above, want + y * n,
+                  n, step);
     }
+    unfilter(&(FilteredRows){from, n_rows, n, above, got + GUARD, pitch}, step);
+    for (size_t y = 0; y < n_rows; y++) {
+        cr_assert_arr_eq(got + GUARD + y * pitch, want + y * n, n,
+                         "row %zu of %zu, filter %u, %zu bytes a pixel, %zu", y, n_rows, filter[y],
+                         step, n);
+        if (y + 1 < n_rows)
+            cr_assert(guard_holds(got + GUARD + y * pitch + n, PAD), "written behind a row");
+    }
+    check_guards(got, room);
+    free(from);
+    free(above);
+    free(got);
+    free(want);
+}
+
+/* Each filter, and each length. */
+static size_t check_lengths(UnfilterRows *unfilter)
+{
+    size_t cases = 0;
+    for (size_t p = 0; p < ARRAY_LEN(pixel_sizes); p++)
+        for (size_t n = pixel_sizes[p]; n <= MOST; n += pixel_sizes[p])
+            for (unsigned filter = 0; filter <= 4; filter++)
+                for (unsigned kind = 0; kind < 4; kind++, cases++)
+                    check_rows(unfilter, &filter, 1, n, pixel_sizes[p], kind);
+    return cases;
+}
+
+/* Rows from 2 on, of lengths about those of which some are undone together, with mixed filters. */
+static size_t check_mixtures(UnfilterRows *unfilter)
+{
+    enum { MOST_ROWS = 2 * UNFILTER_ROWS + 3 };
+    static const size_t pixels[] = {1,  7,  16, 63, 64, 65, 66,  67, 71,
+                                    72, 79, 80, 81, 95, 96, 127, 200};
+    static const char mixtures[][6] = {"4", "3", "43", "01234", "34200", "11114", "22334"};
+    size_t cases = 0;
+    for (size_t p = 0; p < ARRAY_LEN(pixel_sizes); p++)
+        for (size_t w = 0; w < ARRAY_LEN(pixels); w++)
+            for (size_t n_rows = 2; n_rows <= MOST_ROWS; n_rows++, cases++) {
+                const char *const mixture = mixtures[(cases + n_rows) % ARRAY_LEN(mixtures)];
+                const size_t length = strlen(mixture);
+                unsigned filter[MOST_ROWS];
+                for (size_t y = 0; y < n_rows; y++)
+                    filter[y] = (unsigned)mixture[(length == 5 ? next_byte() : y) % length] - '0';
+                check_rows(unfilter, filter, n_rows, pixels[w] * pixel_sizes[p], pixel_sizes[p],
+                           (unsigned)cases % 8 / 2);
+            }
     return cases;
 }
 
 Test(undo, png_filters)
 {
-    static UnfilterRow *const of[] = ISA_TABLE(unfilter_row);
+    static UnfilterRows *const of[] = ISA_TABLE(unfilter_rows);
     size_t cases = 0;
     for (size_t level = 0; level < ARRAY_LEN(of); level++)
         if (cpu_features_supports((CpuLevel)level))
-            cases += check_filters(of[level]);
-    printf("%zu rows compared\n", cases);
+            cases += check_lengths(of[level]) + check_mixtures(of[level]);
+    printf("%zu rows and groups of rows compared\n", cases);
     cr_assert_gt(cases, 1000);
-}
-
-static size_t check_paeth_rows(UnfilterRows *unfilter)
-{
-    size_t cases = 0;
-    for (size_t step = 1; step <= 4; step += step == 1 ? 2 : 1) {
-        for (size_t n = step; n <= MOST; n += step) {
-            for (unsigned kind = 0; kind < 4; kind++, cases++) {
-                uint8_t *const from = malloc(n), *const below = malloc(n), *const above = malloc(n);
-                uint8_t got[MOST + 2 * GUARD], got_below[MOST + 2 * GUARD], want[MOST],
-                    want_below[MOST];
-                guard_fill(got, sizeof got);
-                guard_fill(got_below, sizeof got_below);
-                fill(from, n, kind);
-                fill(below, n, kind);
-                fill(above, n, kind ^ (n & 1));
-                naive_png(4, from, above, want, n, step);
-                naive_png(4, below, want, want_below, n, step);
-                unfilter(from, below, above, got + GUARD, got_below + GUARD, n, step);
-                cr_assert_arr_eq(got + GUARD, want, n, "%zu bytes a pixel, %zu", step, n);
-                cr_assert_arr_eq(got_below + GUARD, want_below, n, "%zu bytes a pixel, %zu: below",
-                                 step, n);
-                check_guards(got, n);
-                check_guards(got_below, n);
-                free(from);
-                free(below);
-                free(above);
-            }
-        }
-    }
-    return cases;
-}
-
-Test(undo, paeth_rows)
-{
-    static UnfilterRows *const of[] = ISA_TABLE(unfilter_paeth_rows);
-    size_t cases = 0;
-    for (size_t level = 0; level < ARRAY_LEN(of); level++)
-        if (cpu_features_supports((CpuLevel)level))
-            cases += check_paeth_rows(of[level]);
-    printf("%zu pairs of rows compared\n", cases);
-    cr_assert_gt(cases, 500);
 }
 
 /* Little-endian or big, the words are the host's. */
