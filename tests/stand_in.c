@@ -373,6 +373,7 @@ static ImgstatResult decode_async(Device *device, void *stream, const struct Dec
         check[i].doubt =
             (doubts && i % doubts == 0) || !rows_decode(&what->rows[i]) ? DOUBT_STREAM : 0;
     DeflatedCheck *const of_page = check + what->n_rows;
+    tiles_upload(what);
     for (size_t i = 0; i < what->n_pages; i++)
         of_page[i].doubt = doubts && i % doubts == 0 ? DOUBT_STREAM : 0;
     for (size_t i = 0; i < what->n_tiles; i++)

@@ -44,6 +44,13 @@ static inline bool tile_decompress(const TiledPage *page, const CodedTile *tile,
 }
 
 /* Decodes a tile to its place in the image. Returns false for a doubt. */
+/* Brings compressed bytes to a device whose memory is that of the host. */
+static inline void tiles_upload(const DecodeWork *work)
+{
+    for (const DecodeUpload *up = work->uploads; up < work->uploads + work->n_uploads; up++)
+        memcpy((void *)(uintptr_t)up->to, up->from, up->bytes);
+}
+
 static inline bool tile_decode(const TiledPage *page, const CodedTile *tile)
 {
     TileLanes lanes;

@@ -7,6 +7,9 @@
 
 /* Images of a launch: grids have as many blocks in one direction. */
 enum { LAUNCH_MOST = 1 << 20 };
+/* Compressed bytes that are decoded while the next ones arrive: a millisecond of the bus, and more
+ * tiles than multiprocessors. */
+enum { UPLOADS_TOGETHER = 64 << 20 };
 
 static ImgstatResult decode_rows(CudaDevice *device, cudaStream_t stream,
                                  const DeflatedRows *images, const DeflatedRows *there, size_t n,
@@ -81,6 +84,44 @@ static ImgstatResult decode_tiles(CudaDevice *device, cudaStream_t stream, const
     return cuda_launched(device, stream, "store_tiles", err);
 }
 
+/* Decodes tiles [first, end). */
+static ImgstatResult decode_some_tiles(CudaDevice *device, cudaStream_t stream,
+                                       const DecodeWork *work, const DecodeWork *there,
+                                       size_t first, size_t end, DeflatedCheck *checks,
+                                       ImgstatError *err)
+{
+    DecodeWork some = *there;
+    some.tiles += first;
+    some.n_tiles = end - first;
+    return end > first ? decode_tiles(device, stream, work, &some, checks, err) : IMGSTAT_OK;
+}
+
+/* Uploads what is on its way, and decodes tiles behind it; with streams in parts, which are decoded
+ * before all others, none. *decoded: tiles. */
+static ImgstatResult decode_uploads(CudaDevice *device, cudaStream_t stream, const DecodeWork *work,
+                                    const DecodeWork *there, DeflatedCheck *checks, size_t *decoded,
+                                    ImgstatError *err)
+{
+    size_t bytes = 0;
+    *decoded = 0;
+    for (size_t i = 0; i < work->n_uploads; i++) {
+        const DecodeUpload &up = work->uploads[i];
+        IMGSTAT_TRY(cuda_upload(device, (void *)(uintptr_t)up.to, up.from, up.bytes, err));
+        bytes += up.bytes;
+        if (bytes < UPLOADS_TOGETHER && i + 1 < work->n_uploads)
+            continue;
+        bytes = 0;
+        CUDA_TRY(device, err, cudaEventRecord(device->uploaded, device->stream));
+        CUDA_TRY(device, err, cudaStreamWaitEvent(stream, device->uploaded, 0));
+        if (work->n_parted > 0)
+            continue;
+        IMGSTAT_TRY(
+            decode_some_tiles(device, stream, work, there, *decoded, up.tiles, checks, err));
+        *decoded = up.tiles;
+    }
+    return IMGSTAT_OK;
+}
+
 ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *work, DevMem there,
                                 DevMem checks, ImgstatError *err)
 {
@@ -93,8 +134,10 @@ ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *wo
     const DecodeWork to = decode_work_at(work, (void *)(uintptr_t)there.address);
     DeflatedCheck *const check = (DeflatedCheck *)(uintptr_t)checks.address;
     const cudaStream_t on = (cudaStream_t)stream;
+    size_t decoded;
     CUDA_TRY(device, err, cudaMemsetAsync(check, 0, n * sizeof *check, on));
     CUDA_TRY(device, err, cudaMemcpyAsync(to.rows, work->rows, bytes, cudaMemcpyHostToDevice, on));
+    IMGSTAT_TRY(decode_uploads(device, on, work, &to, check + work->n_rows, &decoded, err));
     if (work->n_parted > 0) {
         CUDA_TRY(device, err,
                  launch_inflate_parted(work->parted, to.parted, work->n_parted, check, on));
@@ -105,6 +148,6 @@ ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *wo
         IMGSTAT_TRY(decode_rows(device, on, work->rows + i, to.rows + i,
                                 left < LAUNCH_MOST ? left : (size_t)LAUNCH_MOST, check + i, err));
     }
-    return work->n_tiles > 0 ? decode_tiles(device, on, work, &to, check + work->n_rows, err)
-                             : IMGSTAT_OK;
+    return decode_some_tiles(device, on, work, &to, decoded, work->n_tiles, check + work->n_rows,
+                             err);
 }

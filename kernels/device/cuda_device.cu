@@ -219,6 +219,15 @@ static bool is_pinned(const void *memory)
     return false;
 }
 
+ImgstatResult cuda_upload(CudaDevice *device, void *to, const void *from, size_t bytes,
+                          ImgstatError *err)
+{
+    if (bytes >= UPLOAD_STAGED && !is_pinned(from))
+        return cuda_upload_staged(device, to, from, bytes, err);
+    CUDA_TRY(device, err, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device->stream));
+    return IMGSTAT_OK;
+}
+
 /* Waits: `from` belongs to the caller again when it returns, and other streams see the bytes. */
 static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const void *from,
                                    size_t bytes, ImgstatError *err)
@@ -228,12 +237,7 @@ static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const
     IMGSTAT_TRY(check_range(to, offset, bytes, err));
     if (bytes == 0)
         return IMGSTAT_OK;
-    char *const there = (char *)(uintptr_t)to.address + offset;
-    if (bytes >= UPLOAD_STAGED && !is_pinned(from))
-        IMGSTAT_TRY(cuda_upload(device, there, from, bytes, err));
-    else
-        CUDA_TRY(device, err,
-                 cudaMemcpyAsync(there, from, bytes, cudaMemcpyHostToDevice, device->stream));
+    IMGSTAT_TRY(cuda_upload(device, (char *)(uintptr_t)to.address + offset, from, bytes, err));
     CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
     return IMGSTAT_OK;
 }
@@ -339,6 +343,7 @@ static void close_resources(CudaDevice *device)
         cuda_free(device, &b.pinned, true);
     if (device->queue && !device->gone)
         cuda_released(cudaFree(device->queue));
+    cuda_free_event(device, device->uploaded);
     cuda_free_stream(device, device->copies);
     cuda_free_stream(device, device->stream);
     if (!device->gone)
@@ -384,6 +389,7 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
     for (cudaStream_t *stream : {&device->stream, &device->copies})
         CUDA_TRY(device, err,
                  cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest));
+    CUDA_TRY(device, err, cudaEventCreateWithFlags(&device->uploaded, cudaEventDisableTiming));
     for (StageSlot &slot : device->stage)
         for (cudaEvent_t *event : {&slot.filled, &slot.used})
             CUDA_TRY(device, err, cudaEventCreateWithFlags(event, cudaEventDisableTiming));

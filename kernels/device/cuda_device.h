@@ -102,6 +102,7 @@ typedef struct CudaDevice {
     const Tuning *tuning; /* of its family */
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
+    cudaEvent_t uploaded; /* on `stream`: what streams of callers wait for */
     PixelOrder order;     /* of what comes next on `stream` */
     int broken;           /* after a failure: the ImgstatResult of every further call; atomic */
     StageSlot stage[STAGE_SLOTS];
@@ -216,10 +217,12 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
 
-/* Copies bytes that the host has not pinned by way of the staging buffers, in the order of the
- * device's stream. `from` belongs to the caller again when it returns. */
+/* Copies bytes of the host in the order of the device's stream. It waits for the bytes themselves
+ * only if they are many that the host has not pinned: these go by way of the staging buffers. */
 ImgstatResult cuda_upload(CudaDevice *device, void *to, const void *from, size_t bytes,
                           ImgstatError *err);
+ImgstatResult cuda_upload_staged(CudaDevice *device, void *to, const void *from, size_t bytes,
+                                 ImgstatError *err);
 
 /* A CudaRead whose context is a function object: calls it with each image. */
 template <typename Read>

@@ -57,8 +57,8 @@ static ImgstatResult begin_slot(CudaDevice *device, size_t bytes, StageSlot **ou
     return cuda_reserve_host(device, &slot->pinned, bytes, err);
 }
 
-ImgstatResult cuda_upload(CudaDevice *device, void *to, const void *from, size_t bytes,
-                          ImgstatError *err)
+ImgstatResult cuda_upload_staged(CudaDevice *device, void *to, const void *from, size_t bytes,
+                                 ImgstatError *err)
 {
     for (size_t at = 0; at < bytes; at += STAGE_BYTES) {
         const size_t left = bytes - at, n = left < STAGE_BYTES ? left : (size_t)STAGE_BYTES;

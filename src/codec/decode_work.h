@@ -7,14 +7,24 @@
 #include "codec/parted_stream.h"
 #include "codec/tiled_page.h"
 
-/* Lists that lie one behind the other in one piece of memory. The checks of rows come first, then
- * those of pages. */
+/* Compressed bytes on their way to the device, where the first `tiles` tiles then are complete. */
+typedef struct DecodeUpload {
+    uint64_t to;
+    const void *from; /* any host memory */
+    size_t bytes;
+    size_t tiles;
+} DecodeUpload;
+
+/* Lists that lie one behind the other in one piece of memory, but for uploads. The checks of rows
+ * come first, then those of pages. */
 typedef struct DecodeWork {
     DeflatedRows *rows;
     TiledPage *pages;
     CodedTile *tiles;     /* of all pages, in order */
     PartedStream *parted; /* of rows and tiles */
     size_t n_rows, n_pages, n_tiles, n_parted;
+    const DecodeUpload *uploads; /* in the order of tiles; those of other tiles have been made */
+    size_t n_uploads;
 } DecodeWork;
 
 static inline size_t decode_work_bytes(const DecodeWork *work)

@@ -17,6 +17,7 @@ void imgstat_decode_destroy(ImgstatDecode *decode)
     ops->release(decode->device, &decode->memory);
     if (decode->list)
         ops->host_release(decode->device, decode->list);
+    free(decode->uploads);
     free(decode->staged);
     free(decode->file);
     free(decode);

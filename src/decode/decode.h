@@ -21,7 +21,7 @@ typedef struct DecodeFile {
     uint8_t (*colors)[4]; /* with ROWS_COLORS */
     TiledPage tiled;      /* on_device, if there are */
     CodedTile *tiles;     /* malloc's */
-    bool direct;          /* compressed pixels are uploaded from the file, not staged */
+    bool direct;          /* compressed pixels are uploaded from the file as they are decoded */
     FileSpan span;        /* of the tiles */
     size_t tiles_at;      /* their place in device memory, decompressed */
     size_t staged_at;     /* room for the compressed pixels among those of all files; if direct,
@@ -37,6 +37,7 @@ struct ImgstatDecode {
     uint8_t *staged; /* compressed pixels, until they are on the device */
     size_t staged_bytes;
     void *list;                     /* host_alloc: of work */
+    DecodeUpload *uploads;          /* of work */
     DecodeWork work;                /* of the files that the device decodes, in order */
     size_t parted_at, parted_bytes; /* place in `memory` of what streams in parts need */
     DevMem memory, list_there, checks;

@@ -142,18 +142,22 @@ static ImgstatResult list_rows(ImgstatDecode *decode, const DecodeFile *f, uint6
     return IMGSTAT_OK;
 }
 
-/* Makes addresses of places, and uploads tiles that are not staged. */
-static ImgstatResult list_tiles(ImgstatDecode *decode, const DecodeFile *f, uint64_t staged,
-                                uint32_t page, CodedTile *out, ImgstatError *err)
+/* Makes addresses of places behind the first `done` tiles, and lists an upload of those that are
+ * not staged. */
+static void list_tiles(ImgstatDecode *decode, const DecodeFile *f, uint64_t staged, uint32_t page,
+                       size_t done)
 {
     const uint64_t base = decode->memory.address, in = f->direct ? base + f->staged_at : staged;
-    memcpy(out, f->tiles, f->tiled.n_tiles * sizeof *out);
-    tiles_move(&f->tiled, out, f->tiled.n_tiles, &f->span, in, base + f->tiles_at, page);
-    if (!f->direct)
-        return IMGSTAT_OK;
-    return decode->device->ops->upload(decode->device, decode->memory, f->staged_at,
-                                       (const uint8_t *)f->from.bytes + f->span.first,
-                                       f->span.bytes, err);
+    CodedTile *const out = decode->work.tiles + done;
+    const size_t n = f->tiled.n_tiles;
+    memcpy(out, f->tiles, n * sizeof *out);
+    tiles_move(&f->tiled, out, n, &f->span, in, base + f->tiles_at, page);
+    if (f->direct)
+        decode->uploads[decode->work.n_uploads++] =
+            (DecodeUpload){.to = in,
+                           .from = (const uint8_t *)f->from.bytes + f->span.first,
+                           .bytes = f->span.bytes,
+                           .tiles = done + n};
 }
 
 static ImgstatResult list_work(ImgstatDecode *decode, size_t staged_at, ImgstatError *err)
@@ -164,8 +168,7 @@ static ImgstatResult list_work(ImgstatDecode *decode, size_t staged_at, ImgstatE
     for (size_t i = 0; i < decode->n; i++) {
         const DecodeFile *const f = &decode->file[i];
         if (f->on_device && f->tiles) {
-            IMGSTAT_TRY(list_tiles(decode, f, staged + f->staged_at, (uint32_t)pages,
-                                   work->tiles + tiles, err));
+            list_tiles(decode, f, staged + f->staged_at, (uint32_t)pages, tiles);
             work->pages[pages++] = f->tiled;
             tiles += f->tiled.n_tiles;
         } else if (f->on_device) {
@@ -196,6 +199,9 @@ static ImgstatResult allocate(ImgstatDecode *decode, ImgstatError *err)
     const size_t staged_at = place(&bytes, decode->staged_bytes);
     place_files(decode, &bytes);
     const size_t list_bytes = decode_work_bytes(work), list_at = place(&bytes, list_bytes);
+    work->uploads = decode->uploads = calloc(n, sizeof *decode->uploads);
+    if (!decode->uploads)
+        return error_memory(err, n * sizeof *decode->uploads, "a list of files");
     IMGSTAT_TRY(ops->host_alloc(device, list_bytes, &decode->list, err));
     *work = decode_work_at(work, decode->list);
     IMGSTAT_TRY(ops->alloc(device, bytes, &decode->memory, err));

@@ -137,9 +137,9 @@ typedef struct DeviceOps {
                                  ImagePro *to, ImgstatError *err);
 
     /* ---- On the caller's stream (a cudaStream_t; a CPU is done on return) ----
-     * Only wait_async, transform_create and transform_destroy wait or allocate: a CUDA graph can
-     * record the others. Images are in the device's own memory; samples are aligned to their size.
-     * One object serves one stream at a time. */
+     * Only wait_async, transform_create, transform_destroy and decode_async with uploads wait or
+     * allocate: a CUDA graph can record the others. Images are in the device's own memory; samples
+     * are aligned to their size. One object serves one stream at a time. */
 
     /* Returns the bytes of scratch memory that measure_async needs for n images at a time. */
     size_t (*async_bytes)(ImgstatSample sample, uint16_t channels, size_t n);
@@ -167,9 +167,10 @@ typedef struct DeviceOps {
                                      ImagePro *to, const DeviceSeries *series, ImgstatError *err);
 
     /* Decodes images. work: its lists are in host_alloc's memory, which stays until the stream is
-     * done. there: memory of this device for these lists. checks: of this device, a DeflatedCheck
-     * for each image: a doubt if the processor must decode the image, whose pixels are then
-     * anything. No images make ready: no later call waits. */
+     * done, and so do the bytes that it uploads; it waits for copies of those that are many and in
+     * other memory. there: memory of this device for the lists. checks: of this device, a
+     * DeflatedCheck for each image: a doubt if the processor must decode the image, whose pixels
+     * are then anything. No images make ready: no later call waits. */
     ImgstatResult (*decode_async)(Device *device, void *stream, const struct DecodeWork *work,
                                   DevMem there, DevMem checks, ImgstatError *err);
 

@@ -26,6 +26,7 @@ static ImgstatResult decode_async(Device *device, void *stream, const struct Dec
     for (size_t i = 0; i < work->n_pages; i++)
         check[i].doubt = 0;
     n_taken += work->n_pages;
+    tiles_upload(work);
     for (size_t t = 0; t < work->n_tiles; t++)
         if (!tile_decode(&work->pages[work->tiles[t].page], &work->tiles[t]))
             check[work->tiles[t].page].doubt = DOUBT_STREAM;
