@@ -128,15 +128,16 @@ typedef struct ImgstatEncoded {
 /* Files that are decoded to pixels, with all the memory that this needs. */
 typedef struct ImgstatDecode ImgstatDecode;
 
-/* Reads the headers of n files and copies compressed pixels to the device. how: NULL for defaults;
- * its salvage and masks are not used. Names and bytes must stay until the object is destroyed. A
- * file that cannot be read is no failure: imgstat_decode_page and imgstat_decode_finish report it.
- * Allocates and waits, so do not call it while a graph is recorded. If nothing about a file is
- * unusual, the device decodes PNG, except how->indices, and strips and tiles of TIFF that are
- * uncompressed or compressed by deflate, LZW or PackBits, except palettes, predictor 2 of 64 bits
- * and more than 4 GiB of pixels. The processor decodes the first page of every other file in
- * imgstat_decode_finish. Device memory: the pixels and the compressed bytes; for few long deflate
- * streams also twice the pixels, up to 2 GiB. */
+/* Reads the headers of n files, and copies compressed pixels to the device, but those of strips and
+ * tiles in files of 1 MiB and more. how: NULL for defaults; its salvage and masks are not used.
+ * Names and bytes must stay until the object is destroyed. A file that cannot be read is no
+ * failure: imgstat_decode_page and imgstat_decode_finish report it. Allocates and waits, so do not
+ * call it while a graph is recorded. If nothing about a file is unusual, the device decodes PNG,
+ * except how->indices, and strips and tiles of TIFF that are uncompressed or compressed by deflate,
+ * LZW or PackBits, except palettes, predictor 2 of 64 bits and more than 4 GiB of pixels. The
+ * processor decodes the first page of every other file in imgstat_decode_finish. Device memory: the
+ * pixels and the compressed bytes; for few long deflate streams also twice the pixels, up to 2 GiB.
+ */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_create(ImgstatDevice *device,
                                                                    const ImgstatEncoded *files,
                                                                    size_t n, const ImgstatOpen *how,
@@ -153,10 +154,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_page(const ImgstatDe
                                                                  size_t i, ImgstatPage *out,
                                                                  ImgstatError *err);
 
-/* Enqueues the decoding of all files, once. images: n of them, each with the width, height,
- * channels and type of its page, in memory of the caller; images of files that cannot be read are
- * not used. The pixels that the device decodes are complete in the order of the stream, all others
- * after imgstat_decode_finish. */
+/* Enqueues copies of the other compressed pixels and the decoding of all files, once. Waits for
+ * copies of bytes that are not page-locked, so do not call it while a graph is recorded. images: n
+ * of them, each with the width, height, channels and type of its page, in memory of the caller;
+ * images of files that cannot be read are not used. The pixels that the device decodes are complete
+ * in the order of the stream, all others after imgstat_decode_finish. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_async(ImgstatDecode *decode,
                                                                   const ImagePro *images,
                                                                   void *stream, ImgstatError *err);

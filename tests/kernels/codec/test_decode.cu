@@ -147,9 +147,10 @@ static void compare(const Named &file, const There &there, const ImgstatError &r
     test.bytes += pixels.size();
 }
 
-/* Decodes files in one call. */
+/* Decodes files in one call; every second large one lies in page-locked memory. */
 static void check(const std::vector<Named> &files)
 {
+    enum { LARGE = 1 << 20 };
     const size_t n = files.size();
     std::vector<ImgstatEncoded> encoded(n);
     std::vector<ImagePro> images(n);
@@ -157,8 +158,12 @@ static void check(const std::vector<Named> &files)
     std::vector<ImgstatError> results(n);
     ImgstatError err = {};
     ImgstatDecode *decode = NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         encoded[i] = {files[i].name.c_str(), files[i].bytes.data(), files[i].bytes.size()};
+        if (i % 2 && encoded[i].n_bytes >= LARGE)
+            fatal(cudaHostRegister((void *)encoded[i].bytes, encoded[i].n_bytes, 0),
+                  "cudaHostRegister");
+    }
     must(imgstat_decode_create(test.device, encoded.data(), n, NULL, &decode, &err), err,
          "imgstat_decode_create");
     for (size_t i = 0; i < n; i++) {
@@ -179,6 +184,9 @@ static void check(const std::vector<Named> &files)
             fatal(cudaFree(there[i].memory), "cudaFree");
     }
     imgstat_decode_destroy(decode);
+    for (size_t i = 0; i < n; i++)
+        if (i % 2 && encoded[i].n_bytes >= LARGE)
+            fatal(cudaHostUnregister((void *)encoded[i].bytes), "cudaHostUnregister");
     test.files += n;
 }
 
@@ -285,6 +293,30 @@ static void check_tiff(size_t n)
     }
 }
 
+/* Files that are decoded while the next ones are uploaded, between small ones. */
+static void check_large_tiff(size_t n)
+{
+    static const uint16_t kinds[] = {TIFF_NONE, TIFF_LZW, TIFF_DEFLATE, TIFF_PACKBITS};
+    std::vector<Named> files;
+    for (size_t i = 0; i < n; i++) {
+        TiffSpec spec = {};
+        spec.width = i % 5 == 4 ? 40 : 2300;
+        spec.height = 900 + (uint32_t)i;
+        spec.tile_width = 256;
+        spec.tile_height = 128;
+        spec.samples = 3;
+        spec.bits = 8;
+        spec.format = TIFF_UNSIGNED;
+        spec.compression = kinds[i % 4];
+        spec.predictor = 1;
+        spec.clear = LZW_CODES_MOST - 1;
+        TiffBytes file;
+        tiff_file(&spec, &test.state, &file);
+        files.push_back(tiff_named(&file, "large"));
+    }
+    check(files);
+}
+
 static bool ends_with(const std::string &name, const char *end)
 {
     const size_t n = strlen(end);
@@ -346,6 +378,7 @@ int main(void)
     by_device = test.on_device;
     check_tiff(is_run(1, 2) ? 20000 : 400);
     printf("TIFF: %zu files, %zu by the device\n", test.files - before, test.on_device - by_device);
+    check_large_tiff(is_run(1, 2) ? 60 : 3);
     before = test.files;
     by_device = test.on_device;
     check_corpus(getenv("IMGSTAT_CORPUS"));
