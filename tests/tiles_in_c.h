@@ -43,7 +43,6 @@ static inline bool tile_decompress(const TiledPage *page, const CodedTile *tile,
     return right;
 }
 
-/* Decodes a tile to its place in the image. Returns false for a doubt. */
 /* Brings compressed bytes to a device whose memory is that of the host. */
 static inline void tiles_upload(const DecodeWork *work)
 {
@@ -51,6 +50,7 @@ static inline void tiles_upload(const DecodeWork *work)
         memcpy((void *)(uintptr_t)up->to, up->from, up->bytes);
 }
 
+/* Decodes a tile to its place in the image. Returns false for a doubt. */
 static inline bool tile_decode(const TiledPage *page, const CodedTile *tile)
 {
     TileLanes lanes;
@@ -63,8 +63,9 @@ static inline bool tile_decode(const TiledPage *page, const CodedTile *tile)
         right = tile_decompress(page, tile, out);
     for (uint32_t y = 0; y < place.rows && right; y++) {
         uint8_t *const row = out + (size_t)y * page->row_bytes;
-        tile_unpredict_row(&lanes, page, row);
-        tile_store_row(page, &place, y, row, (uint8_t *)(uintptr_t)page->pixels);
+        if (page->prediction == TILE_FLOATS)
+            tile_unpredict_floats(&lanes, page, row);
+        tile_store_row(&lanes, page, &place, y, row, (uint8_t *)(uintptr_t)page->pixels);
     }
     if (page->coding != TILE_PLAIN) /* there is room */
         memcpy((uint8_t *)(uintptr_t)tile->out, out, tile->n_out);

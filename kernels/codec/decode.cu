@@ -54,12 +54,12 @@ static ImgstatResult decode_load(CudaDevice *device, ImgstatError *err)
 static ImgstatResult decode_tiles(CudaDevice *device, cudaStream_t stream, const DecodeWork *work,
                                   const DecodeWork *there, DeflatedCheck *checks, ImgstatError *err)
 {
-    bool has[TILE_CODINGS] = {}, predicted = false;
+    bool has[TILE_CODINGS] = {}, floats = false;
     uint32_t rows = 0;
     for (size_t i = 0; i < work->n_pages; i++) {
         const TiledPage &page = work->pages[i];
         has[page.coding] = true;
-        predicted = predicted || page.prediction != TILE_SAMPLES;
+        floats = floats || page.prediction == TILE_FLOATS;
         rows = page.tile_height > rows ? page.tile_height : rows;
     }
     if (has[TILE_DEFLATED]) {
@@ -76,7 +76,7 @@ static ImgstatResult decode_tiles(CudaDevice *device, cudaStream_t stream, const
         CUDA_TRY(device, err, launch_packbits_tiles(there, checks, stream));
         IMGSTAT_TRY(cuda_launched(device, stream, "packbits_tiles", err));
     }
-    if (predicted) {
+    if (floats) {
         CUDA_TRY(device, err, launch_unpredict_tiles(there, rows, checks, stream));
         IMGSTAT_TRY(cuda_launched(device, stream, "unpredict_tiles", err));
     }
@@ -96,13 +96,17 @@ static ImgstatResult decode_some_tiles(CudaDevice *device, cudaStream_t stream,
     return end > first ? decode_tiles(device, stream, work, &some, checks, err) : IMGSTAT_OK;
 }
 
-/* Uploads what is on its way, and decodes tiles behind it; with streams in parts, which are decoded
- * before all others, none. *decoded: tiles. */
+/* Uploads what is on its way, and decodes tiles behind it. Streams in parts are decoded before all
+ * others, and a stream of deflate takes a warp for ten milliseconds: with these, none. *decoded:
+ * tiles. */
 static ImgstatResult decode_uploads(CudaDevice *device, cudaStream_t stream, const DecodeWork *work,
                                     const DecodeWork *there, DeflatedCheck *checks, size_t *decoded,
                                     ImgstatError *err)
 {
     size_t bytes = 0;
+    bool later = work->n_parted > 0;
+    for (size_t i = 0; i < work->n_pages; i++)
+        later = later || work->pages[i].coding == TILE_DEFLATED;
     *decoded = 0;
     for (size_t i = 0; i < work->n_uploads; i++) {
         const DecodeUpload &up = work->uploads[i];
@@ -113,7 +117,7 @@ static ImgstatResult decode_uploads(CudaDevice *device, cudaStream_t stream, con
         bytes = 0;
         CUDA_TRY(device, err, cudaEventRecord(device->uploaded, device->stream));
         CUDA_TRY(device, err, cudaStreamWaitEvent(stream, device->uploaded, 0));
-        if (work->n_parted > 0)
+        if (later)
             continue;
         IMGSTAT_TRY(
             decode_some_tiles(device, stream, work, there, *decoded, up.tiles, checks, err));

@@ -10,15 +10,15 @@
 enum { THREADS = CODED_THREADS, WARPS = THREADS / LANES };
 
 /*
- * unpredict_tiles: undoes the prediction of tiles in place.
+ * unpredict_tiles: undoes the prediction of floats in place.
  *
  *   Idea      A row a warp, channel by channel. A lane adds four neighbours; a scan adds the lanes.
- *   Work      about 20 instructions a sample, of TILE_FLOATS a byte.
- *   Memory    reads and writes the tiles once. Lanes read what is `channels` samples apart, from
+ *   Work      about 20 instructions a byte.
+ *   Memory    reads and writes the tiles once. Lanes read what is `channels` bytes apart, from
  *             lines that the first channel has brought to the cache.
  *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
  *   Requires  decompressed tiles.
- *   Result    samples in the order of the host, or floats whose bytes lie in planes.
+ *   Result    floats whose bytes lie in planes.
  */
 static __global__ void __launch_bounds__(THREADS)
     unpredict_tiles(const TiledPage *pages, const CodedTile *tiles, const DeflatedCheck *checks)
@@ -26,35 +26,39 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ TileLanes lanes[WARPS];
     const CodedTile &tile = tiles[blockIdx.x];
     const TiledPage &page = pages[tile.page];
-    if (page.prediction == TILE_SAMPLES || checks[tile.page].doubt)
+    if (page.prediction != TILE_FLOATS || checks[tile.page].doubt)
         return;
     const unsigned warp = threadIdx.x / LANES;
     const uint32_t rows = tile_place(&page, tile.number).rows;
     for (uint64_t y = blockIdx.y * WARPS + warp; y < rows; y += (uint64_t)gridDim.y * WARPS)
-        tile_unpredict_row(&lanes[warp], &page, (uint8_t *)tile.out + y * page.row_bytes);
+        tile_unpredict_floats(&lanes[warp], &page, (uint8_t *)tile.out + y * page.row_bytes);
 }
 
 /*
  * store_tiles: writes the rows of tiles to the pixels of images.
  *
- *   Idea      A row a warp, a sample a lane.
- *   Memory    reads the tiles once, writes the pixels once; of a plane, every `channels`th sample.
+ *   Idea      A row a warp, a word or sample a lane. Of differences a lane adds 12 or 16 bytes of
+ *             neighbouring pixels; scans of all channels add the lanes.
+ *   Work      about 12 instructions a sample of differences, else 2 a word.
+ *   Memory    reads the tiles once, differences once more from the cache, and writes the pixels
+ *             once; of a plane, every `channels`th sample.
  *   Launch    <<<dim3(tiles, ceil(most_rows / CODED_ROWS)), CODED_THREADS>>>.
- *   Requires  tiles whose prediction is undone.
+ *   Requires  decompressed tiles; of floats, those whose prediction is undone.
  *   Result    the pixels of tiles within the image.
  */
 static __global__ void __launch_bounds__(THREADS)
     store_tiles(const TiledPage *pages, const CodedTile *tiles, const DeflatedCheck *checks)
 {
+    __shared__ TileLanes lanes[WARPS];
     const CodedTile &tile = tiles[blockIdx.x];
     const TiledPage &page = pages[tile.page];
     if (checks[tile.page].doubt)
         return;
+    const unsigned warp = threadIdx.x / LANES;
     const TilePlace place = tile_place(&page, tile.number);
-    for (uint64_t y = blockIdx.y * WARPS + threadIdx.x / LANES; y < place.rows;
-         y += (uint64_t)gridDim.y * WARPS)
-        tile_store_row(&page, &place, (uint32_t)y, (const uint8_t *)tile.out + y * page.row_bytes,
-                       (uint8_t *)page.pixels);
+    for (uint64_t y = blockIdx.y * WARPS + warp; y < place.rows; y += (uint64_t)gridDim.y * WARPS)
+        tile_store_row(&lanes[warp], &page, &place, (uint32_t)y,
+                       (const uint8_t *)tile.out + y * page.row_bytes, (uint8_t *)page.pixels);
 }
 
 static dim3 grid_of(const DecodeWork *there, uint32_t most_rows)
