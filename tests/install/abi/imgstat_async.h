@@ -129,7 +129,7 @@ typedef struct ImgstatEncoded {
 typedef struct ImgstatDecode ImgstatDecode;
 
 /* Reads the headers of n files, and copies compressed pixels to the device, but those of strips and
- * tiles in files of 1 MiB and more. how: NULL for defaults; its salvage and masks are not used.
+ * tiles in files of 256 KiB and more. how: NULL for defaults; its salvage and masks are not used.
  * Names and bytes must stay until the object is destroyed. A file that cannot be read is no
  * failure: imgstat_decode_page and imgstat_decode_finish report it. Allocates and waits, so do not
  * call it while a graph is recorded. If nothing about a file is unusual, the device decodes PNG,
