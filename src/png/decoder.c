@@ -302,8 +302,8 @@ static bool open_stream(PngDecoder *pd)
     return pd->stream != NULL;
 }
 
-/* Returns how many of n rows of a stream have a filter that there is. */
-static uint32_t usable_rows(const uint8_t *from, uint32_t n, size_t stride)
+/* Returns how many of n rows of a stream come before one with a filter that there is not. */
+static uint32_t count_usable(const uint8_t *from, uint32_t n, size_t stride)
 {
     uint32_t i = 0;
     while (i < n && from[i * stride] < PNG_FILTERS)
@@ -317,21 +317,23 @@ static uint32_t read_straight(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_
     const size_t n = pd->png_row_bytes;
     const bool swap = pd->base.page.sample == IMGSTAT_U16 && !host_big_endian;
     const uint8_t *above = pd->above;
-    for (uint32_t done = 0, some; done < rows; done += some) {
+    for (uint32_t done = 0, got; done < rows; done += got) {
         uint8_t *const place = to + done * pitch;
         const uint32_t wanted = rows - done < UNFILTER_ROWS ? rows - done : UNFILTER_ROWS;
-        const uint8_t *const from = png_stream_rows(pd->stream, wanted, &some);
-        some = from ? usable_rows(from, some, 1 + n) : 0;
-        if (some == 0)
+        const uint8_t *const from = png_stream_rows(pd->stream, wanted, &got);
+        if (!from)
             return done;
-        unfilter_rows(&(FilteredRows){from, some, n, above, place, pitch}, pd->pixel_bytes);
-        above = place + (some - 1) * pitch;
-        if (swap || done + some == rows) { /* the caller may change the rows that it got */
-            memcpy(pd->above, above, n);
+        const uint32_t usable = count_usable(from, got, 1 + n);
+        unfilter_rows(&(FilteredRows){from, usable, n, above, place, pitch}, pd->pixel_bytes);
+        above = place + (got - 1) * pitch;
+        if (usable == got && (swap || done + got == rows)) {
+            memcpy(pd->above, above, n); /* the caller may change the rows that it got */
             above = pd->above;
         }
-        for (uint32_t y = 0; swap && y < some; y++)
+        for (uint32_t y = 0; swap && y < usable; y++)
             swap_words(place + y * pitch, place + y * pitch, n, 2);
+        if (usable < got)
+            return done + usable;
     }
     return rows;
 }

@@ -147,9 +147,7 @@ static void costs(const uint8_t *row, const uint8_t *above, size_t n, size_t ste
 
 const PngFilters ISA(png_filters) = {.costs = costs, .apply = apply};
 
-/* ---- Undoing filters of one row: plain loops, and a vector a pixel where pixels have several
- * bytes
- * ---- */
+/* ---- Undoing filters: plain loops for a row ---- */
 
 static void unfilter_up(const uint8_t *restrict from, const uint8_t *restrict above,
                         uint8_t *restrict to, size_t n)

@@ -2,6 +2,7 @@
 /* test_decoder.c: PNG files that libpng writes from known samples are read back as those samples.
  */
 #include "helper_decode.h"
+#include "png_files.h"
 
 #include <criterion/criterion.h>
 #include <png.h>
@@ -269,4 +270,68 @@ Test(png, becomes_wider_while_it_is_read)
     cr_expect_not_null(strstr(err.message, "changed while it was read"), "%s", err.message);
     imgstat_image_release(&image);
     imgstat_file_close(file);
+}
+
+/* ---- A filter that there is not ---- */
+
+enum { BAND = 10, BAD_WIDTH = 80, BAD_HEIGHT = 70, BAD_ROW = 41 };
+
+/* Writes a file of Paeth's filter and one row of filter 9. */
+static void write_bad_filter(unsigned depth)
+{
+    const size_t row = 1 + BAD_WIDTH * depth / 8;
+    uint8_t rows[BAD_HEIGHT * (1 + 2 * BAD_WIDTH)], file[2 * sizeof rows], head[13] = {0};
+    uint8_t data[2 * sizeof rows];
+    uLongf n_data = sizeof data;
+    for (size_t i = 0; i < row * BAD_HEIGHT; i++)
+        rows[i] = i % row ? (uint8_t)(i * i >> 5) : i / row == BAD_ROW ? 9 : 4;
+    cr_assert_eq(compress2(data, &n_data, rows, row * BAD_HEIGHT, 6), Z_OK);
+    png_put(head, BAD_WIDTH);
+    png_put(head + 4, BAD_HEIGHT);
+    head[8] = (uint8_t)depth;
+    memcpy(file, "\x89PNG\r\n\x1a\n", 8);
+    size_t n = png_chunk(file, 8, "IHDR", head, sizeof head);
+    n = png_chunk(file, n, "IDAT", data, n_data);
+    n = png_chunk(file, n, "IEND", NULL, 0);
+    FILE *const of = fopen(decode_path, "wb");
+    cr_assert_eq(fwrite(file, 1, n, of), n);
+    fclose(of);
+}
+
+/* Reads bands until one fails. Returns how many did not; their bytes are in `pixels`. */
+static size_t read_bands(const char *mode, uint8_t *pixels, ImgstatError *err)
+{
+    ImgstatFile *file = NULL;
+    ImgstatPage page;
+    ImagePro image;
+    size_t bands = 0;
+    cr_assert_eq(setenv("IMGSTAT_DECODE", mode, 1), 0);
+    cr_assert_eq(imgstat_file_open(decode_path, NULL, &file, err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_page(file, 0, &page, err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_create(BAD_WIDTH, BAND, 1, page.sample, page.bits, &image, err),
+                 IMGSTAT_OK);
+    const size_t bytes = BAD_WIDTH * imgstat_sample_bytes(page.sample);
+    for (; imgstat_file_read(file, &image, err) == IMGSTAT_OK; bands++)
+        for (size_t y = 0; y < BAND; y++)
+            memcpy(pixels + (bands * BAND + y) * bytes, image_row(&image, (uint32_t)y), bytes);
+    imgstat_image_release(&image);
+    imgstat_file_close(file);
+    return bands;
+}
+
+Test(png, a_filter_that_there_is_not)
+{
+    static const char *const modes[] = {"auto", "threads"};
+    static uint8_t expected[2 * BAD_WIDTH * BAD_HEIGHT], got[2 * BAD_WIDTH * BAD_HEIGHT];
+    for (unsigned depth = 8; depth <= 16; depth += 8) {
+        ImgstatError should, err;
+        write_bad_filter(depth);
+        cr_assert_eq(read_bands("plain", expected, &should), BAD_ROW / BAND);
+        for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+            memset(got, 0, sizeof got);
+            cr_assert_eq(read_bands(modes[i], got, &err), BAD_ROW / BAND, "%s", modes[i]);
+            cr_assert_arr_eq(got, expected, sizeof got, "%s", modes[i]);
+            cr_assert_str_eq(err.message, should.message);
+        }
+    }
 }
