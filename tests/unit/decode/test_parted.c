@@ -7,6 +7,7 @@
 #include "parted_inflate.h"
 #include "png_files.h"
 #include "tiff_files.h"
+#include "tiles_in_c.h"
 
 #include <criterion/criterion.h>
 
@@ -91,6 +92,7 @@ Test(parted, lists_of_long_streams)
                  err.message);
     cr_assert_eq(decode->work.n_rows + decode->work.n_pages, FILES);
     cr_assert_eq(decode->work.n_parted, 3 + 2 + 2 * 3, "%zu", decode->work.n_parted);
+    tiles_upload(&decode->work);
     check_lists(&decode->work);
     imgstat_decode_destroy(decode);
     device->ops = usual;
