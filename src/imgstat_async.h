@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* imgstat_async.h: for programs whose pixels are already on the GPU: work in the order of a stream,
- * without waiting or allocating. Includes imgstat.h. */
+ * without waiting or allocating where nothing else is said. Includes imgstat.h. */
 #ifndef IMGSTAT_ASYNC_H
 #define IMGSTAT_ASYNC_H
 
@@ -154,11 +154,12 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_page(const ImgstatDe
                                                                  size_t i, ImgstatPage *out,
                                                                  ImgstatError *err);
 
-/* Enqueues copies of the other compressed pixels and the decoding of all files, once. Waits for
- * copies of bytes that are not page-locked, so do not call it while a graph is recorded. images: n
- * of them, each with the width, height, channels and type of its page, in memory of the caller;
- * images of files that cannot be read are not used. The pixels that the device decodes are complete
- * in the order of the stream, all others after imgstat_decode_finish. */
+/* Enqueues copies of the other compressed pixels and the decoding of all files, once. A graph
+ * cannot record these copies. Allocates buffers for bytes that are not page-locked, and waits for
+ * copies of them. images: n of them, each with the width, height, channels and type of its page, in
+ * memory of the caller; images of files that cannot be read are not used. The pixels that the
+ * device decodes are complete in the order of the stream, all others after imgstat_decode_finish.
+ */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_async(ImgstatDecode *decode,
                                                                   const ImagePro *images,
                                                                   void *stream, ImgstatError *err);

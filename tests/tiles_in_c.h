@@ -46,8 +46,13 @@ static inline bool tile_decompress(const TiledPage *page, const CodedTile *tile,
 /* Brings compressed bytes to a device whose memory is that of the host. */
 static inline void tiles_upload(const DecodeWork *work)
 {
-    for (const DecodeUpload *up = work->uploads; up < work->uploads + work->n_uploads; up++)
+    size_t tiles = 0;
+    for (const DecodeUpload *up = work->uploads; up < work->uploads + work->n_uploads; up++) {
         memcpy((void *)(uintptr_t)up->to, up->from, up->bytes);
+        if (up->tiles <= tiles || up->tiles > work->n_tiles)
+            abort();
+        tiles = up->tiles;
+    }
 }
 
 /* Decodes a tile to its place in the image. Returns false for a doubt. */

@@ -96,34 +96,40 @@ static ImgstatResult decode_some_tiles(CudaDevice *device, cudaStream_t stream,
     return end > first ? decode_tiles(device, stream, work, &some, checks, err) : IMGSTAT_OK;
 }
 
-/* Uploads what is on its way, and decodes tiles behind it. Streams in parts are decoded before all
- * others, and a stream of deflate takes a warp for ten milliseconds: with these, none. *decoded:
- * tiles. */
-static ImgstatResult decode_uploads(CudaDevice *device, cudaStream_t stream, const DecodeWork *work,
-                                    const DecodeWork *there, DeflatedCheck *checks, size_t *decoded,
-                                    ImgstatError *err)
+/* Uploads bytes of tiles from number *i on until there are `most` or no more; what follows on the
+ * stream waits for them. */
+static ImgstatResult upload_some(CudaDevice *device, cudaStream_t stream, const DecodeWork *work,
+                                 size_t *i, size_t most, ImgstatError *err)
 {
-    size_t bytes = 0;
-    bool later = work->n_parted > 0;
-    for (size_t i = 0; i < work->n_pages; i++)
-        later = later || work->pages[i].coding == TILE_DEFLATED;
-    *decoded = 0;
-    for (size_t i = 0; i < work->n_uploads; i++) {
-        const DecodeUpload &up = work->uploads[i];
+    if (*i == work->n_uploads)
+        return IMGSTAT_OK;
+    for (size_t bytes = 0; *i < work->n_uploads && bytes < most; (*i)++) {
+        const DecodeUpload &up = work->uploads[*i];
         IMGSTAT_TRY(cuda_upload(device, (void *)(uintptr_t)up.to, up.from, up.bytes, err));
         bytes += up.bytes;
-        if (bytes < UPLOADS_TOGETHER && i + 1 < work->n_uploads)
-            continue;
-        bytes = 0;
-        CUDA_TRY(device, err, cudaEventRecord(device->uploaded, device->stream));
-        CUDA_TRY(device, err, cudaStreamWaitEvent(stream, device->uploaded, 0));
-        if (later)
-            continue;
-        IMGSTAT_TRY(
-            decode_some_tiles(device, stream, work, there, *decoded, up.tiles, checks, err));
-        *decoded = up.tiles;
     }
+    CUDA_TRY(device, err, cudaEventRecord(device->uploaded, device->stream));
+    CUDA_TRY(device, err, cudaStreamWaitEvent(stream, device->uploaded, 0));
     return IMGSTAT_OK;
+}
+
+static bool has_deflated_tiles(const DecodeWork *work)
+{
+    for (size_t i = 0; i < work->n_pages; i++)
+        if (work->pages[i].coding == TILE_DEFLATED)
+            return true;
+    return false;
+}
+
+/* Fails while a graph is recorded: uploads are in the order of the device's own stream, too. */
+static ImgstatResult check_capture(CudaDevice *device, cudaStream_t stream, ImgstatError *err)
+{
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    CUDA_TRY(device, err, cudaStreamIsCapturing(stream, &capture));
+    return capture == cudaStreamCaptureStatusNone
+               ? IMGSTAT_OK
+               : error_set(err, IMGSTAT_ERR_ARG,
+                           "a CUDA graph cannot record files that are on their way to the GPU");
 }
 
 ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *work, DevMem there,
@@ -138,10 +144,13 @@ ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *wo
     const DecodeWork to = decode_work_at(work, (void *)(uintptr_t)there.address);
     DeflatedCheck *const check = (DeflatedCheck *)(uintptr_t)checks.address;
     const cudaStream_t on = (cudaStream_t)stream;
-    size_t decoded;
+    size_t uploaded = 0, decoded = 0;
+    if (work->n_uploads > 0)
+        IMGSTAT_TRY(check_capture(device, on, err));
     CUDA_TRY(device, err, cudaMemsetAsync(check, 0, n * sizeof *check, on));
     CUDA_TRY(device, err, cudaMemcpyAsync(to.rows, work->rows, bytes, cudaMemcpyHostToDevice, on));
-    IMGSTAT_TRY(decode_uploads(device, on, work, &to, check + work->n_rows, &decoded, err));
+    if (has_deflated_tiles(work)) /* a warp takes 10 ms for one, so all are decoded together */
+        IMGSTAT_TRY(upload_some(device, on, work, &uploaded, SIZE_MAX, err));
     if (work->n_parted > 0) {
         CUDA_TRY(device, err,
                  launch_inflate_parted(work->parted, to.parted, work->n_parted, check, on));
@@ -152,6 +161,12 @@ ImgstatResult cuda_decode_async(Device *base, void *stream, const DecodeWork *wo
         IMGSTAT_TRY(decode_rows(device, on, work->rows + i, to.rows + i,
                                 left < LAUNCH_MOST ? left : (size_t)LAUNCH_MOST, check + i, err));
     }
-    return decode_some_tiles(device, on, work, &to, decoded, work->n_tiles, check + work->n_rows,
-                             err);
+    DeflatedCheck *const of_page = check + work->n_rows;
+    while (uploaded < work->n_uploads) {
+        IMGSTAT_TRY(upload_some(device, on, work, &uploaded, UPLOADS_TOGETHER, err));
+        const size_t end = work->uploads[uploaded - 1].tiles;
+        IMGSTAT_TRY(decode_some_tiles(device, on, work, &to, decoded, end, of_page, err));
+        decoded = end;
+    }
+    return decode_some_tiles(device, on, work, &to, decoded, work->n_tiles, of_page, err);
 }

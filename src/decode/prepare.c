@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    DIRECT_BYTES = 1 << 18 /* tiles of files that are larger are uploaded from where they are */
+    DIRECT_BYTES = 1 << 18 /* tiles of files of as much are uploaded from where they are */
 };
 
 /* ---- Files in memory ---- */

@@ -248,6 +248,8 @@ void ISA(unfilter_rows)(const FilteredRows *rows, size_t pixel_bytes)
             done = 1;
         }
         left.rows -= done;
+        if (left.rows == 0)
+            return;
         left.from += done * (1 + left.n);
         left.to += done * left.pitch;
         left.above = left.to - left.pitch;

@@ -73,11 +73,11 @@ FORCE_INLINE size_t unfilter_pixels(unsigned filter, const uint8_t *from, const 
 
 enum {
     SLOTS_BYTES = 16,
-    MOST_SLOTS = 16,    /* of one byte */
-    MOST_VECTORS = 2,   /* of slots: they need not wait for each other */
-    LEAST_PIXELS = 64,  /* of a row: shorter ones are edges for the most part */
-    PAETH_WEIGHT = 3,   /* what a row costs alone, where 1 is that of Average */
-    TOGETHER_WEIGHT = 6 /* what the rows of all slots cost together */
+    MOST_SLOTS = UNFILTER_ROWS, /* of one byte */
+    MOST_VECTORS = 2,           /* of slots: they need not wait for each other */
+    LEAST_PIXELS = 64,          /* of a row: shorter ones are edges for the most part */
+    PAETH_WEIGHT = 3,           /* what a row costs alone, where 1 is that of Average */
+    TOGETHER_WEIGHT = 6         /* what the rows of all slots cost together */
 };
 
 FORCE_INLINE __m128i move_slots_up(__m128i v, size_t slot)
@@ -348,7 +348,7 @@ static void unfilter_slots(const FilteredRows *rows, const SlotForm *form, size_
         there.to[slot] = rows->to + y * rows->pitch - y * step;
     }
     size_t at = 0;
-    for (; at < (rows->rows - 1) * step && at < end; at += bytes)
+    for (; at < (rows->rows - 1) * step; at += bytes)
         unfilter_edge(&slots, rows, form, at, step);
     if (at + SLOTS_BYTES <= n) {
         const size_t squares = (n - SLOTS_BYTES - at) / bytes + 1;

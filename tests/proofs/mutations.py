@@ -29,7 +29,7 @@ FAULTS = [
     ("inflate", "codec/deflate_codes.c", "DEFLATE_LENGTH_CODES, count) != 0", "DEFLATE_LENGTH_CODES, count) < 0"),
     ("inflate", "codec/deflate_symbols.h", "distance > (size_t)(*out - start))", "distance > (size_t)(*out - start) + 1)"),
     ("rows", "png/unfilter_vectors.h", "at < skew ? 0 : at - skew;", "at < skew ? 0 : at;"),
-    ("rows", "png/unfilter_vectors.h", "at < (rows->rows - 1) * step", "at < (rows->rows - 2) * step"),
+    ("rows", "png/unfilter_vectors.h", "at < (rows->rows - 1) * step;", "at < (rows->rows - 2) * step;"),
     ("rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
     ("rows", "tiff/unpack.c", "127 - 63 + 1 - shift", "127 - 63 - shift"),
     ("rows", "tiff/unpack.c", "i % 8) & 1", "i % 8) & 3"),

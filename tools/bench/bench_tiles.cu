@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_tiles.cu: TIFF files of tiles in memory to pixels in device memory: whole calls of the
- * library, and what the device does of them. */
+ * library, and their copies and kernels. */
 #include "bench.h"
 #include "imgstat_async.h"
 
@@ -20,7 +20,7 @@ typedef struct TileWork {
     std::vector<Bytes> pixels, files;
     std::vector<ImgstatEncoded> encoded;
     std::vector<ImagePro> images; /* in device memory */
-    double ms, device_ms;         /* of the fastest call, and of the device */
+    double ms, device_ms;         /* of the fastest call, and of its copies and kernels */
 } TileWork;
 
 /* Samples whose differences are those of a photograph: small, larger where there is more to see. */
@@ -140,7 +140,7 @@ static void tile_rows(Bench *bench, const char *name, unsigned compression, bool
     const size_t bytes = (size_t)WIDTH * HEIGHT * CHANNELS;
     char what[2][BENCH_NAME];
     snprintf(what[0], sizeof what[0], "TIFF %s", name);
-    snprintf(what[1], sizeof what[1], "TIFF %s: device", name);
+    snprintf(what[1], sizeof what[1], "TIFF %s: copies, kernels", name);
     BenchCase c = bench_case("inflate", IMGSTAT_U8, CHANNELS, BENCH_SMOOTH, n * bytes);
     c.images = n;
     unsigned char *const out =

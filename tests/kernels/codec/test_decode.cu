@@ -293,27 +293,62 @@ static void check_tiff(size_t n)
     }
 }
 
-/* Files that are decoded while the next ones are uploaded, between small ones. */
-static void check_large_tiff(size_t n)
+/* Files that are uploaded as they are decoded, between small ones: some while those before are
+ * decoded, or all before if there is deflate. */
+static void check_large_tiff(size_t n, bool deflate)
 {
-    static const uint16_t kinds[] = {TIFF_NONE, TIFF_LZW, TIFF_DEFLATE, TIFF_PACKBITS};
+    const uint16_t kinds[] = {TIFF_NONE, TIFF_LZW, TIFF_NONE, TIFF_PACKBITS,
+                              (uint16_t)(deflate ? TIFF_DEFLATE : TIFF_LZW)};
     std::vector<Named> files;
     for (size_t i = 0; i < n; i++) {
         TiffSpec spec = {};
-        spec.width = i % 5 == 4 ? 40 : 2300;
+        spec.width = i % 7 == 3 || i == 0 || i + 1 == n ? 40 : 2300;
         spec.height = 900 + (uint32_t)i;
         spec.tile_width = 256;
         spec.tile_height = 128;
         spec.samples = 3;
         spec.bits = 8;
         spec.format = TIFF_UNSIGNED;
-        spec.compression = kinds[i % 4];
-        spec.predictor = 1;
+        spec.compression = kinds[i % 5];
+        spec.predictor = spec.compression == TIFF_PACKBITS ? 1 : 1 + i % 2;
         spec.clear = LZW_CODES_MOST - 1;
         TiffBytes file;
         tiff_file(&spec, &test.state, &file);
         files.push_back(tiff_named(&file, "large"));
     }
+    check(files);
+}
+
+/* A graph cannot record copies of files; the device works on. */
+static void check_graph(void)
+{
+    TiffSpec spec = {};
+    spec.width = spec.height = 800;
+    spec.tile_width = spec.tile_height = 256;
+    spec.samples = 3;
+    spec.bits = 8;
+    spec.format = TIFF_UNSIGNED;
+    spec.compression = TIFF_NONE;
+    spec.predictor = 1;
+    TiffBytes bytes;
+    tiff_file(&spec, &test.state, &bytes);
+    const std::vector<Named> files(1, tiff_named(&bytes, "recorded"));
+    const ImgstatEncoded encoded = {files[0].name.c_str(), files[0].bytes.data(),
+                                    files[0].bytes.size()};
+    ImgstatError err = {};
+    ImgstatDecode *decode = NULL;
+    ImgstatPage page;
+    cudaGraph_t graph = NULL;
+    must(imgstat_decode_create(test.device, &encoded, 1, NULL, &decode, &err), err, "create");
+    must(imgstat_decode_page(decode, 0, &page, &err), err, "page");
+    const There there = make_there(page);
+    fatal(cudaStreamBeginCapture(test.stream, cudaStreamCaptureModeRelaxed), "a capture");
+    if (imgstat_decode_async(decode, &there.image, test.stream, &err) != IMGSTAT_ERR_ARG)
+        fail(files[0], "was recorded", "");
+    fatal(cudaStreamEndCapture(test.stream, &graph), "the end of a capture");
+    fatal(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    fatal(cudaFree(there.memory), "cudaFree");
+    imgstat_decode_destroy(decode);
     check(files);
 }
 
@@ -378,7 +413,9 @@ int main(void)
     by_device = test.on_device;
     check_tiff(is_run(1, 2) ? 20000 : 400);
     printf("TIFF: %zu files, %zu by the device\n", test.files - before, test.on_device - by_device);
-    check_large_tiff(is_run(1, 2) ? 60 : 3);
+    check_graph();
+    check_large_tiff(is_run(1, 2) ? 90 : 36, false);
+    check_large_tiff(is_run(1, 2) ? 40 : 6, true);
     before = test.files;
     by_device = test.on_device;
     check_corpus(getenv("IMGSTAT_CORPUS"));
