@@ -95,7 +95,7 @@ typedef struct TileUnit {
     uint32_t sample[TILE_UNIT];
 } TileUnit;
 
-/* Reads `unit` bytes of samples, of which n are there; the others are 0. */
+/* Reads samples of `unit` bytes. Behind n bytes they are 0. */
 LANES_INLINE TileUnit tile_load_unit(const uint8_t *from, uint32_t n, unsigned unit, unsigned bytes,
                                      bool swapped)
 {

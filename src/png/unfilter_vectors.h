@@ -80,6 +80,18 @@ enum {
     TOGETHER_WEIGHT = 6         /* what the rows of all slots cost together */
 };
 
+/* Returns the bytes of a slot for a pixel of `step` bytes. */
+FORCE_INLINE size_t slot_bytes(size_t step)
+{
+    return step == 3 ? 4 : step == 6 ? 8 : step;
+}
+
+/* Returns how many vectors of slots are in use. */
+FORCE_INLINE size_t slot_vectors(size_t step)
+{
+    return step == 1 ? 1 : MOST_VECTORS;
+}
+
 FORCE_INLINE __m128i move_slots_up(__m128i v, size_t slot)
 {
     return slot == 1   ? _mm_slli_si128(v, 1)
@@ -190,11 +202,12 @@ typedef struct SlotRows {
     uint8_t *to[MOST_SLOTS];
 } SlotRows;
 
-/* Undoes squares from byte `at` of rows on, until `end` is reached. */
-FORCE_INLINE void unfilter_squares(Slots *slots, const SlotRows *rows, size_t at, size_t end,
-                                   size_t step, size_t slot, size_t vectors)
+/* Undoes squares from byte `at` of rows on, until `end` is reached. `step` is a constant where this
+ * is inlined. */
+FORCE_INLINE void unfilter_squares_of(Slots *slots, const SlotRows *rows, size_t at, size_t end,
+                                      size_t step)
 {
-    const size_t side = SLOTS_BYTES / slot;
+    const size_t slot = slot_bytes(step), vectors = slot_vectors(step), side = SLOTS_BYTES / slot;
     Slots s = *slots;
     for (; at < end; at += side * step) {
         __m128i square[MOST_VECTORS * MOST_SLOTS], above[MOST_SLOTS];
@@ -232,57 +245,36 @@ FORCE_INLINE void unfilter_squares(Slots *slots, const SlotRows *rows, size_t at
     *slots = s;
 }
 
-typedef void UnfilterSquares(Slots *slots, const SlotRows *rows, size_t at, size_t end);
-
-static void unfilter_squares_1(Slots *slots, const SlotRows *rows, size_t at, size_t end)
+static void unfilter_squares(Slots *slots, const SlotRows *rows, size_t at, size_t end, size_t step)
 {
-    unfilter_squares(slots, rows, at, end, 1, 1, 1);
+    switch (step) {
+    case 1:
+        unfilter_squares_of(slots, rows, at, end, 1);
+        break;
+    case 2:
+        unfilter_squares_of(slots, rows, at, end, 2);
+        break;
+    case 3:
+        unfilter_squares_of(slots, rows, at, end, 3);
+        break;
+    case 4:
+        unfilter_squares_of(slots, rows, at, end, 4);
+        break;
+    case 6:
+        unfilter_squares_of(slots, rows, at, end, 6);
+        break;
+    default:
+        unfilter_squares_of(slots, rows, at, end, 8);
+    }
 }
 
-static void unfilter_squares_2(Slots *slots, const SlotRows *rows, size_t at, size_t end)
-{
-    unfilter_squares(slots, rows, at, end, 2, 2, 2);
-}
-
-static void unfilter_squares_3(Slots *slots, const SlotRows *rows, size_t at, size_t end)
-{
-    unfilter_squares(slots, rows, at, end, 3, 4, 2);
-}
-
-static void unfilter_squares_4(Slots *slots, const SlotRows *rows, size_t at, size_t end)
-{
-    unfilter_squares(slots, rows, at, end, 4, 4, 2);
-}
-
-static void unfilter_squares_6(Slots *slots, const SlotRows *rows, size_t at, size_t end)
-{
-    unfilter_squares(slots, rows, at, end, 6, 8, 2);
-}
-
-static void unfilter_squares_8(Slots *slots, const SlotRows *rows, size_t at, size_t end)
-{
-    unfilter_squares(slots, rows, at, end, 8, 8, 2);
-}
-
-/* How pixels of a size are undone in slots. */
-typedef struct SlotForm {
-    UnfilterSquares *squares;
-    size_t slot, vectors;
-} SlotForm;
-
-static const SlotForm slot_forms[] = {
-    [1] = {unfilter_squares_1, 1, 1}, [2] = {unfilter_squares_2, 2, 2},
-    [3] = {unfilter_squares_3, 4, 2}, [4] = {unfilter_squares_4, 4, 2},
-    [6] = {unfilter_squares_6, 8, 2}, [8] = {unfilter_squares_8, 8, 2},
-};
-
-static Slots begin_slots(const FilteredRows *rows, const SlotForm *form)
+static Slots begin_slots(const FilteredRows *rows, size_t step)
 {
     Slots slots = {0};
     uint8_t takes[4][SLOTS_BYTES];
-    for (size_t k = 0; k < form->vectors; k++) {
+    for (size_t k = 0; k < slot_vectors(step); k++) {
         for (size_t i = 0; i < SLOTS_BYTES; i++) {
-            const size_t y = (k * SLOTS_BYTES + i) / form->slot;
+            const size_t y = (k * SLOTS_BYTES + i) / slot_bytes(step);
             const unsigned filter = y < rows->rows ? rows->from[y * (1 + rows->n)] : 0;
             takes[0][i] = filter == 1 || filter == 4 ? 255 : 0;
             takes[1][i] = filter == 2 || filter == 4 ? 255 : 0;
@@ -314,10 +306,9 @@ static Inside find_inside(size_t at, size_t skew, size_t n, size_t bytes)
 }
 
 /* Undoes the square at byte `at` where some rows begin or end: pixels beside them are 0. */
-static void unfilter_edge(Slots *slots, const FilteredRows *rows, const SlotForm *form, size_t at,
-                          size_t step)
+static void unfilter_edge(Slots *slots, const FilteredRows *rows, size_t at, size_t step)
 {
-    const size_t n = rows->n, bytes = SLOTS_BYTES / form->slot * step;
+    const size_t n = rows->n, bytes = SLOTS_BYTES / slot_bytes(step) * step;
     uint8_t line[MOST_SLOTS + 1][SLOTS_BYTES] = {{0}};
     SlotRows lines = {.above = line[MOST_SLOTS]};
     for (size_t y = 0; y < MOST_SLOTS; y++)
@@ -328,7 +319,7 @@ static void unfilter_edge(Slots *slots, const FilteredRows *rows, const SlotForm
         const Inside in = find_inside(at, y * step, n, bytes);
         memcpy(line[y] + in.of, rows->from + y * (1 + n) + 1 + in.at, in.n);
     }
-    form->squares(slots, &lines, 0, 1);
+    unfilter_squares(slots, &lines, 0, 1, step);
     for (size_t y = 0; y < rows->rows; y++) {
         const Inside in = find_inside(at, y * step, n, bytes);
         memcpy(rows->to + y * rows->pitch + in.at, line[y] + in.of, in.n);
@@ -336,11 +327,11 @@ static void unfilter_edge(Slots *slots, const FilteredRows *rows, const SlotForm
 }
 
 /* Undoes rows, as many as there are slots at most. */
-static void unfilter_slots(const FilteredRows *rows, const SlotForm *form, size_t step)
+static void unfilter_slots(const FilteredRows *rows, size_t step)
 {
-    const size_t n = rows->n, bytes = SLOTS_BYTES / form->slot * step;
+    const size_t n = rows->n, bytes = SLOTS_BYTES / slot_bytes(step) * step;
     const size_t end = n + (rows->rows - 1) * step;
-    Slots slots = begin_slots(rows, form);
+    Slots slots = begin_slots(rows, step);
     SlotRows there = {.above = rows->above};
     for (size_t slot = 0; slot < MOST_SLOTS; slot++) {
         const size_t y = slot < rows->rows ? slot : rows->rows - 1;
@@ -349,21 +340,20 @@ static void unfilter_slots(const FilteredRows *rows, const SlotForm *form, size_
     }
     size_t at = 0;
     for (; at < (rows->rows - 1) * step; at += bytes)
-        unfilter_edge(&slots, rows, form, at, step);
+        unfilter_edge(&slots, rows, at, step);
     if (at + SLOTS_BYTES <= n) {
         const size_t squares = (n - SLOTS_BYTES - at) / bytes + 1;
-        form->squares(&slots, &there, at, at + squares * bytes);
+        unfilter_squares(&slots, &there, at, at + squares * bytes, step);
         at += squares * bytes;
     }
     for (; at < end; at += bytes)
-        unfilter_edge(&slots, rows, form, at, step);
+        unfilter_edge(&slots, rows, at, step);
 }
 
 /* Undoes the first rows together if they then take less time. Returns how many: 0 if not. */
 static size_t unfilter_together(const FilteredRows *rows, size_t step)
 {
-    const SlotForm *const form = &slot_forms[step];
-    const size_t most = SLOTS_BYTES / form->slot * form->vectors;
+    const size_t most = slot_vectors(step) * SLOTS_BYTES / slot_bytes(step);
     FilteredRows first = *rows;
     unsigned weight = 0;
     first.rows = rows->rows < most ? rows->rows : most;
@@ -373,6 +363,6 @@ static size_t unfilter_together(const FilteredRows *rows, size_t step)
     }
     if (rows->from[0] < 3 || rows->n / step < LEAST_PIXELS || weight < TOGETHER_WEIGHT)
         return 0;
-    unfilter_slots(&first, form, step);
+    unfilter_slots(&first, step);
     return first.rows;
 }
