@@ -46,8 +46,9 @@ typedef DecodeStop DecodeWords(DeflateDecoder *decoder, const uint16_t *start, u
 extern DecodeWords deflate_decode_words_portable, deflate_decode_words_avx2,
     deflate_decode_words_avx512;
 
-/* Turns n words to bytes. bytes: what each word stands for; only values of words are looked at. */
-typedef void ResolveWords(const uint16_t *words, size_t n, const uint8_t *bytes, uint8_t *to);
+/* Turns n words to bytes. window: the DEFLATE_WINDOW bytes before the first word that was decoded.
+ */
+typedef void ResolveWords(const uint16_t *words, size_t n, const uint8_t *window, uint8_t *to);
 extern ResolveWords deflate_resolve_portable, deflate_resolve_avx2, deflate_resolve_avx512;
 
 static inline DecodeStop deflate_decode_bytes(DeflateDecoder *decoder, const uint8_t *start,
@@ -64,11 +65,11 @@ static inline DecodeStop deflate_decode_words(DeflateDecoder *decoder, const uin
     return of[cpu_features_level()](decoder, start, out, end);
 }
 
-static inline void deflate_resolve(const uint16_t *words, size_t n, const uint8_t *bytes,
+static inline void deflate_resolve(const uint16_t *words, size_t n, const uint8_t *window,
                                    uint8_t *to)
 {
     static ResolveWords *const of[] = ISA_TABLE(deflate_resolve);
-    of[cpu_features_level()](words, n, bytes, to);
+    of[cpu_features_level()](words, n, window, to);
 }
 
 #endif

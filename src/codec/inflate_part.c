@@ -95,7 +95,7 @@ size_t inflate_part_size(const InflatePart *part)
     return part->n_words + part->n_bytes;
 }
 
-void inflate_part_window(const InflatePart *part, const uint8_t *meaning, uint8_t *window)
+void inflate_part_window(const InflatePart *part, const uint8_t *before, uint8_t *window)
 {
     const size_t n = part->n_words, fresh = n < DEFLATE_WINDOW ? n : DEFLATE_WINDOW;
     const size_t kept = DEFLATE_WINDOW - fresh;
@@ -103,18 +103,18 @@ void inflate_part_window(const InflatePart *part, const uint8_t *meaning, uint8_
         memcpy(window, part->bytes + part->n_bytes - DEFLATE_WINDOW, DEFLATE_WINDOW);
         return;
     }
-    memcpy(window, meaning + DEFLATE_MARKER + fresh, kept);
-    deflate_resolve(part->words + n - fresh, fresh, meaning, window + kept);
+    memcpy(window, before + fresh, kept);
+    deflate_resolve(part->words + n - fresh, fresh, before, window + kept);
 }
 
-size_t inflate_part_copy(const InflatePart *part, size_t at, const uint8_t *meaning, uint8_t *to,
+size_t inflate_part_copy(const InflatePart *part, size_t at, const uint8_t *before, uint8_t *to,
                          size_t n)
 {
     const bool in_words = at < part->n_words;
     const size_t left = (in_words ? part->n_words : inflate_part_size(part)) - at;
     n = n < left ? n : left;
     if (in_words)
-        deflate_resolve(part->words + at, n, meaning, to);
+        deflate_resolve(part->words + at, n, before, to);
     else if (n > 0)
         memcpy(to, part->bytes + (at - part->n_words), n);
     return n;

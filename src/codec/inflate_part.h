@@ -25,13 +25,13 @@ bool inflate_part_decode(InflatePart *part, const PieceRing *ring, uint64_t plac
 /* Returns how many bytes a part decodes to. */
 size_t inflate_part_size(const InflatePart *part);
 
-/* Copies the last DEFLATE_WINDOW bytes up to the end of a part to `window`. meaning: of words; at
- * DEFLATE_MARKER, the window before the part. */
-void inflate_part_window(const InflatePart *part, const uint8_t *meaning, uint8_t *window);
+/* Copies the last DEFLATE_WINDOW bytes up to the end of a part to `window`. before: those up to its
+ * beginning. */
+void inflate_part_window(const InflatePart *part, const uint8_t *before, uint8_t *window);
 
 /* Copies at most n bytes, from byte `at` on, and fewer where words end. Returns how many; 0: there
- * are no more. meaning: as in inflate_part_window. */
-size_t inflate_part_copy(const InflatePart *part, size_t at, const uint8_t *meaning, uint8_t *to,
+ * are no more. before: as in inflate_part_window. */
+size_t inflate_part_copy(const InflatePart *part, size_t at, const uint8_t *before, uint8_t *to,
                          size_t n);
 
 #endif

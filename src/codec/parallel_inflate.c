@@ -72,8 +72,8 @@ struct ParallelInflater {
     DeflateDecoder front;
     uint8_t *memory;            /* DEFLATE_WINDOW bytes and more that were decoded last */
     uint8_t *returned, *at;     /* in memory: the ends of what was returned and decoded */
-    uint8_t *meaning;           /* of the words of `current` */
     const InflatePart *current; /* whose words and bytes are returned; NULL: those in memory */
+    uint8_t *before;            /* it: DEFLATE_WINDOW bytes */
     size_t n_returned;          /* of them */
     uint64_t made;              /* bytes decoded */
     uint32_t adler;
@@ -221,8 +221,8 @@ static bool begin(ParallelInflater *inflater)
 static void accept(ParallelInflater *inflater, const InflatePart *part)
 {
     uint8_t *const window = inflater->memory;
-    memcpy(inflater->meaning + DEFLATE_MARKER, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
-    inflate_part_window(part, inflater->meaning, window);
+    memcpy(inflater->before, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
+    inflate_part_window(part, inflater->before, window);
     inflater->returned = inflater->at = window + DEFLATE_WINDOW;
     inflater->front = part->decoder;
     inflater->current = part;
@@ -301,7 +301,7 @@ static bool advance(ParallelInflater *inflater)
 static size_t copy_decoded(ParallelInflater *inflater, uint8_t *to, size_t n)
 {
     if (inflater->current) {
-        n = inflate_part_copy(inflater->current, inflater->n_returned, inflater->meaning, to, n);
+        n = inflate_part_copy(inflater->current, inflater->n_returned, inflater->before, to, n);
         inflater->n_returned += n;
         return n;
     }
@@ -367,7 +367,7 @@ void parallel_inflater_destroy(ParallelInflater *inflater)
             buffer_cache_release(inflater->input[i]);
     }
     buffer_cache_release(inflater->memory);
-    buffer_cache_release(inflater->meaning);
+    buffer_cache_release(inflater->before);
     pthread_cond_destroy(&inflater->changed);
     pthread_cond_destroy(&inflater->loaded);
     pthread_mutex_destroy(&inflater->lock);
@@ -396,9 +396,9 @@ static bool get_memory(ParallelInflater *inflater, unsigned threads, BufferCache
     inflater->part = calloc(n, sizeof *inflater->part);
     inflater->thread = calloc(threads, sizeof *inflater->thread);
     inflater->memory = buffer_cache_acquire(buffers, DEFLATE_WINDOW + FRONT_ROOM);
-    inflater->meaning = buffer_cache_acquire(buffers, 2 * DEFLATE_MARKER);
+    inflater->before = buffer_cache_acquire(buffers, DEFLATE_WINDOW);
     if (!inflater->input || !inflater->n_input || !inflater->part || !inflater->thread ||
-        !inflater->memory || !inflater->meaning)
+        !inflater->memory || !inflater->before)
         return false;
     bool complete = true;
     for (size_t i = 0; i < n; i++) {
@@ -429,11 +429,8 @@ ParallelInflater *parallel_inflater_create(uint64_t total, unsigned threads, siz
     pthread_cond_init(&inflater->changed, NULL);
     pthread_cond_init(&inflater->loaded, NULL);
     bool good = get_memory(inflater, threads, buffers);
-    if (good) {
+    if (good)
         inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
-        for (size_t i = 0; i < 2 * DEFLATE_MARKER; i++)
-            inflater->meaning[i] = (uint8_t)i; /* of the first 256 it stays so */
-    }
     while (good && inflater->n_threads < threads - 1) {
         good = thread_start(&inflater->thread[inflater->n_threads], thread_main, inflater);
         inflater->n_threads += good;
