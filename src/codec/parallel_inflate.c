@@ -73,7 +73,7 @@ struct ParallelInflater {
     uint8_t *memory;            /* DEFLATE_WINDOW bytes and more that were decoded last */
     uint8_t *returned, *at;     /* in memory: the ends of what was returned and decoded */
     const InflatePart *current; /* whose words and bytes are returned; NULL: those in memory */
-    uint8_t *before;            /* it: DEFLATE_WINDOW bytes */
+    uint8_t *before;            /* `current`: DEFLATE_WINDOW bytes */
     size_t n_returned;          /* of them */
     uint64_t made;              /* bytes decoded */
     uint32_t adler;
