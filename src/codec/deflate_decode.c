@@ -4,10 +4,6 @@
 
 #include "base/compiler.h"
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 enum {
     LITERAL_MASK = (1 << LITERAL_BITS) - 1,
     DISTANCE_MASK = (1 << DISTANCE_BITS) - 1,
@@ -109,42 +105,4 @@ DecodeStop ISA(deflate_decode_words)(DeflateDecoder *decoder, const uint16_t *st
                                      uint16_t *end)
 {
     return decode_words(decoder, start, out, end);
-}
-
-enum { GROUP = 64 };
-
-/* Copies the lower bytes of GROUP words. Returns which words are markers, a bit for each. */
-FORCE_INLINE uint64_t copy_bytes(const uint16_t *words, uint8_t *to)
-{
-    uint64_t markers = 0;
-#if defined(__SSE2__)
-    const __m128i byte = _mm_set1_epi16(0xFF);
-    for (size_t i = 0; i < GROUP; i += 16) {
-        const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(words + i));
-        const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(words + i + 8));
-        const __m128i lower = _mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte));
-        const unsigned signs = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(a, b));
-        _mm_storeu_si128((__m128i *)(void *)(to + i), lower);
-        markers |= (uint64_t)signs << i;
-    }
-#else
-    for (size_t i = 0; i < GROUP; i++) {
-        to[i] = (uint8_t)words[i];
-        markers |= (uint64_t)(words[i] / DEFLATE_MARKER) << i;
-    }
-#endif
-    return markers;
-}
-
-/* Of the words of photographs a quarter are markers, and fewer where a part goes on. */
-void ISA(deflate_resolve)(const uint16_t *words, size_t n, const uint8_t *window, uint8_t *to)
-{
-    size_t i = 0;
-    for (; i + GROUP <= n; i += GROUP)
-        for (uint64_t left = copy_bytes(words + i, to + i); left; left &= left - 1) {
-            const size_t at = i + (unsigned)__builtin_ctzll(left);
-            to[at] = window[words[at] - DEFLATE_MARKER];
-        }
-    for (; i < n; i++)
-        to[i] = words[i] < DEFLATE_MARKER ? (uint8_t)words[i] : window[words[i] - DEFLATE_MARKER];
 }

@@ -46,11 +46,6 @@ typedef DecodeStop DecodeWords(DeflateDecoder *decoder, const uint16_t *start, u
 extern DecodeWords deflate_decode_words_portable, deflate_decode_words_avx2,
     deflate_decode_words_avx512;
 
-/* Turns n words to bytes. window: the DEFLATE_WINDOW bytes before the first word that was decoded.
- */
-typedef void ResolveWords(const uint16_t *words, size_t n, const uint8_t *window, uint8_t *to);
-extern ResolveWords deflate_resolve_portable, deflate_resolve_avx2, deflate_resolve_avx512;
-
 static inline DecodeStop deflate_decode_bytes(DeflateDecoder *decoder, const uint8_t *start,
                                               uint8_t **out, uint8_t *end)
 {
@@ -63,13 +58,6 @@ static inline DecodeStop deflate_decode_words(DeflateDecoder *decoder, const uin
 {
     static DecodeWords *const of[] = ISA_TABLE(deflate_decode_words);
     return of[cpu_features_level()](decoder, start, out, end);
-}
-
-static inline void deflate_resolve(const uint16_t *words, size_t n, const uint8_t *window,
-                                   uint8_t *to)
-{
-    static ResolveWords *const of[] = ISA_TABLE(deflate_resolve);
-    of[cpu_features_level()](words, n, window, to);
 }
 
 #endif

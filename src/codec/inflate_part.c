@@ -41,6 +41,7 @@ static DecodeStop decode_words(InflatePart *part, uint64_t end, const atomic_boo
     for (size_t i = 0; i < DEFLATE_WINDOW; i++)
         window[i] = (uint16_t)(DEFLATE_MARKER | i);
     part->words = out;
+    part->resolved = false;
     part->bytes = NULL;
     part->n_bytes = 0;
     for (;;) {
@@ -95,7 +96,25 @@ size_t inflate_part_size(const InflatePart *part)
     return part->n_words + part->n_bytes;
 }
 
-void inflate_part_window(const InflatePart *part, const uint8_t *before, uint8_t *window)
+/* The words of the window before a part are needed while it is decoded. Then what each word of the
+ * part stands for lies there. */
+
+void inflate_part_follow(InflatePart *part, const uint8_t *window)
+{
+    for (size_t i = 0; i < 256; i++)
+        part->memory[i] = (uint8_t)i;
+    memcpy(part->memory + DEFLATE_MARKER, window, DEFLATE_WINDOW);
+}
+
+/* Makes bytes of n words from `at` on. to: may be the place of the first. */
+static void resolve(const InflatePart *part, size_t at, size_t n, uint8_t *to)
+{
+    const uint16_t *const words = part->words + at;
+    for (size_t i = 0; i < n; i++)
+        to[i] = part->memory[words[i]];
+}
+
+void inflate_part_window(const InflatePart *part, uint8_t *window)
 {
     const size_t n = part->n_words, fresh = n < DEFLATE_WINDOW ? n : DEFLATE_WINDOW;
     const size_t kept = DEFLATE_WINDOW - fresh;
@@ -103,18 +122,25 @@ void inflate_part_window(const InflatePart *part, const uint8_t *before, uint8_t
         memcpy(window, part->bytes + part->n_bytes - DEFLATE_WINDOW, DEFLATE_WINDOW);
         return;
     }
-    memcpy(window, before + fresh, kept);
-    deflate_resolve(part->words + n - fresh, fresh, before, window + kept);
+    memcpy(window, part->memory + DEFLATE_MARKER + fresh, kept);
+    resolve(part, n - fresh, fresh, window + kept);
 }
 
-size_t inflate_part_copy(const InflatePart *part, size_t at, const uint8_t *before, uint8_t *to,
-                         size_t n)
+void inflate_part_resolve(InflatePart *part)
+{
+    resolve(part, 0, part->n_words, (uint8_t *)part->words);
+    part->resolved = true;
+}
+
+size_t inflate_part_copy(const InflatePart *part, size_t at, uint8_t *to, size_t n)
 {
     const bool in_words = at < part->n_words;
     const size_t left = (in_words ? part->n_words : inflate_part_size(part)) - at;
     n = n < left ? n : left;
-    if (in_words)
-        deflate_resolve(part->words + at, n, before, to);
+    if (in_words && !part->resolved)
+        resolve(part, at, n, to);
+    else if (in_words)
+        memcpy(to, (const uint8_t *)part->words + at, n);
     else if (n > 0)
         memcpy(to, part->bytes + (at - part->n_words), n);
     return n;

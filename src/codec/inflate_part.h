@@ -12,6 +12,7 @@ typedef struct InflatePart {
     uint8_t *memory; /* INFLATE_PART_ROOM bytes */
     uint16_t *words; /* in memory, behind those of the window */
     size_t n_words;
+    bool resolved;  /* in the place of words are their bytes */
     uint8_t *bytes; /* behind the words; the window lies before them. NULL: none */
     size_t n_bytes;
     DeflateDecoder decoder; /* where decoding ended */
@@ -25,13 +26,18 @@ bool inflate_part_decode(InflatePart *part, const PieceRing *ring, uint64_t plac
 /* Returns how many bytes a part decodes to. */
 size_t inflate_part_size(const InflatePart *part);
 
-/* Copies the last DEFLATE_WINDOW bytes up to the end of a part to `window`. before: those up to its
- * beginning. */
-void inflate_part_window(const InflatePart *part, const uint8_t *before, uint8_t *window);
+/* Tells a part the DEFLATE_WINDOW bytes before it, which the functions below need. */
+void inflate_part_follow(InflatePart *part, const uint8_t *window);
+
+/* Copies the last DEFLATE_WINDOW bytes up to the end of a part to `window`. Not once it is
+ * resolved. */
+void inflate_part_window(const InflatePart *part, uint8_t *window);
+
+/* Puts the bytes of words in their place. */
+void inflate_part_resolve(InflatePart *part);
 
 /* Copies at most n bytes, from byte `at` on, and fewer where words end. Returns how many; 0: there
- * are no more. before: as in inflate_part_window. */
-size_t inflate_part_copy(const InflatePart *part, size_t at, const uint8_t *before, uint8_t *to,
-                         size_t n);
+ * are no more. */
+size_t inflate_part_copy(const InflatePart *part, size_t at, uint8_t *to, size_t n);
 
 #endif

@@ -6,7 +6,8 @@
  *
  * The thread that reads goes through the stream in order. It accepts a part only if what it
  * accepted before ends where the part begins, so that what it returns is what one decoder gives;
- * elsewhere it decodes by itself. So no place that was found needs to be trusted. */
+ * elsewhere it decodes by itself. So no place that was found needs to be trusted. With a part the
+ * window of the next is known: threads replace words by bytes before their turn to be returned. */
 #include "codec/parallel_inflate.h"
 
 #include "base/thread_pool.h"
@@ -33,14 +34,16 @@ typedef enum PartState {
     PART_DECODED,  /* a thread decodes from `start` on */
     PART_COMPLETE, /* decoded from `start` on */
     PART_IN_VAIN,  /* searched and decoded without result */
-    PART_IN_ORDER  /* left to the thread that reads */
+    PART_IN_ORDER, /* left to the thread that reads */
+    PART_ACCEPTED, /* what precedes it is known: this and what follows */
+    PART_RESOLVED, /* a thread replaces its words */
+    PART_FINAL     /* bytes, or words that the thread that reads replaces */
 } PartState;
 
 /* A part, the place where a block begins in it, and who has it: guarded by the lock. */
 typedef struct Part {
     PartState state;
     BlockStart start;
-    bool accepted;
     atomic_bool cancelled;
     InflatePart decoded;
 } Part;
@@ -55,8 +58,11 @@ struct ParallelInflater {
     Part *part; /* one for each slot */
     size_t n_parts;
     bool input_ended;
-    uint64_t first; /* part that holds the place of `front` */
-    uint64_t next;  /* part that no thread has taken yet */
+    uint64_t oldest; /* part that has a slot */
+    uint64_t first;  /* part that holds the place of `front` */
+    uint64_t next;   /* part that no thread has taken yet */
+    /* Of these parts, all before `front`, the accepted ones are to be returned. */
+    uint64_t turn, turns_end;
     unsigned hits, misses;
     bool stop;
     /* With two threads the other one takes every second part: what is decoded in order costs less,
@@ -73,11 +79,27 @@ struct ParallelInflater {
     uint8_t *memory;            /* DEFLATE_WINDOW bytes and more that were decoded last */
     uint8_t *returned, *at;     /* in memory: the ends of what was returned and decoded */
     const InflatePart *current; /* whose words and bytes are returned; NULL: those in memory */
-    uint8_t *before;            /* `current`: DEFLATE_WINDOW bytes */
     size_t n_returned;          /* of them */
     uint64_t made;              /* bytes decoded */
     uint32_t adler;
 };
+
+static Part *part_of(const ParallelInflater *inflater, uint64_t k)
+{
+    return &inflater->part[k % inflater->n_parts];
+}
+
+/* Whether the block that was found in a part may begin at a place. With the lock. */
+static bool begins_at(const Part *part, uint64_t place)
+{
+    return part->start.least <= place && place <= part->start.place;
+}
+
+/* Whether accepted parts wait for their turn. */
+static bool has_turns(const ParallelInflater *inflater)
+{
+    return inflater->turn < inflater->turns_end;
+}
 
 /* ---- Threads ---- */
 
@@ -92,7 +114,7 @@ static void set_state(ParallelInflater *inflater, Part *part, PartState state, B
 
 static void run_part(ParallelInflater *inflater, uint64_t k)
 {
-    Part *const part = &inflater->part[k % inflater->n_parts];
+    Part *const part = part_of(inflater, k);
     const uint64_t bits = 8 * (uint64_t)inflater->ring.piece_bytes, end = (k + 1) * bits;
     BlockStart start = {0, 0};
     uint64_t at = k * bits;
@@ -122,8 +144,21 @@ static bool take_part(ParallelInflater *inflater, uint64_t *k)
         inflater->misses > MOST_MISSES + 4 * inflater->hits)
         return false;
     *k = inflater->next++;
-    inflater->part[*k % inflater->n_parts].state = PART_SEARCHED;
+    part_of(inflater, *k)->state = PART_SEARCHED;
     return true;
+}
+
+/* Returns a part whose words nobody replaces yet, or NULL. With the lock. */
+static Part *take_accepted(const ParallelInflater *inflater)
+{
+    for (uint64_t k = inflater->turn; k < inflater->turns_end; k++) {
+        Part *const part = part_of(inflater, k);
+        if (part->state == PART_ACCEPTED) {
+            part->state = PART_RESOLVED;
+            return part;
+        }
+    }
+    return NULL;
 }
 
 static void *thread_main(void *context)
@@ -132,12 +167,18 @@ static void *thread_main(void *context)
     uint64_t k;
     pthread_mutex_lock(&inflater->lock);
     while (!inflater->stop) {
-        if (!take_part(inflater, &k)) {
+        Part *const accepted = take_accepted(inflater);
+        if (!accepted && !take_part(inflater, &k)) {
             pthread_cond_wait(&inflater->loaded, &inflater->lock);
             continue;
         }
         pthread_mutex_unlock(&inflater->lock);
-        run_part(inflater, k);
+        if (accepted) {
+            inflate_part_resolve(&accepted->decoded);
+            set_state(inflater, accepted, PART_FINAL, accepted->start);
+        } else {
+            run_part(inflater, k);
+        }
         pthread_mutex_lock(&inflater->lock);
     }
     pthread_mutex_unlock(&inflater->lock);
@@ -146,17 +187,24 @@ static void *thread_main(void *context)
 
 /* ---- Input ---- */
 
-/* Waits until no thread uses a part, and makes its slot free. */
-static void retire_part(ParallelInflater *inflater, Part *part)
+/* Waits until no thread uses the oldest part, and makes its slot free. */
+static void retire_part(ParallelInflater *inflater)
 {
+    Part *const part = part_of(inflater, inflater->oldest);
     pthread_mutex_lock(&inflater->lock);
     atomic_store(&part->cancelled, true);
     while (part->state == PART_SEARCHED || part->state == PART_DECODED)
         pthread_cond_wait(&inflater->changed, &inflater->lock);
-    inflater->misses +=
-        !part->accepted && part->state != PART_READY && part->state != PART_IN_ORDER;
-    inflater->first++;
+    inflater->misses += part->state == PART_COMPLETE || part->state == PART_IN_VAIN;
+    inflater->oldest++;
     pthread_mutex_unlock(&inflater->lock);
+}
+
+/* Goes on to the part that holds the place of `front`. With the lock. */
+static void move_first(ParallelInflater *inflater)
+{
+    inflater->first =
+        bit_reader_place(&inflater->front.reader) / (8 * (uint64_t)inflater->ring.piece_bytes);
 }
 
 /* Reads a part. Returns false if there is none. */
@@ -179,7 +227,6 @@ static bool load_part(ParallelInflater *inflater)
     if (n > 0) {
         inflater->n_input[slot] = n;
         part->state = PART_READY;
-        part->accepted = false;
         atomic_store(&part->cancelled, false);
         atomic_store_explicit(&ring->loaded, k + 1, memory_order_release);
     }
@@ -193,12 +240,14 @@ static bool load_parts(ParallelInflater *inflater)
 {
     bool any = false;
     if (inflater->begun) {
-        const uint64_t place = bit_reader_place(&inflater->front.reader);
-        while (inflater->first < place / (8 * (uint64_t)inflater->ring.piece_bytes))
-            retire_part(inflater, &inflater->part[inflater->first % inflater->n_parts]);
+        pthread_mutex_lock(&inflater->lock);
+        move_first(inflater);
+        pthread_mutex_unlock(&inflater->lock);
+        while (inflater->oldest < (has_turns(inflater) ? inflater->turn : inflater->first))
+            retire_part(inflater);
     }
     while (!inflater->input_ended &&
-           atomic_load(&inflater->ring.loaded) < inflater->first + inflater->n_parts)
+           atomic_load(&inflater->ring.loaded) < inflater->oldest + inflater->n_parts)
         any |= load_part(inflater);
     return any;
 }
@@ -217,36 +266,37 @@ static bool begin(ParallelInflater *inflater)
     return true;
 }
 
-/* Makes a part that begins at the place of `front` the next to return. */
-static void accept(ParallelInflater *inflater, const InflatePart *part)
+/* Accepts the first part, which begins at the place of `front`. All bytes in memory are returned.
+ */
+static void accept(ParallelInflater *inflater)
 {
-    uint8_t *const window = inflater->memory;
-    memcpy(inflater->before, inflater->at - DEFLATE_WINDOW, DEFLATE_WINDOW);
-    inflate_part_window(part, inflater->before, window);
-    inflater->returned = inflater->at = window + DEFLATE_WINDOW;
-    inflater->front = part->decoder;
-    inflater->current = part;
-    inflater->n_returned = 0;
-    inflater->made += inflate_part_size(part);
-    inflater->ended = part->decoder.inside == BLOCK_HEAD && part->decoder.last;
+    Part *const part = part_of(inflater, inflater->first);
+    const DeflateDecoder *const decoder = &part->decoded.decoder;
+    inflate_part_follow(&part->decoded, inflater->at - DEFLATE_WINDOW);
+    inflate_part_window(&part->decoded, inflater->memory);
+    inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
+    inflater->front = *decoder;
+    inflater->made += inflate_part_size(&part->decoded);
+    inflater->ended = decoder->inside == BLOCK_HEAD && decoder->last;
+    pthread_mutex_lock(&inflater->lock);
+    part->state = PART_ACCEPTED;
+    inflater->hits++;
+    if (!has_turns(inflater))
+        inflater->turn = inflater->first;
+    inflater->turns_end = inflater->first + 1;
+    move_first(inflater);
+    pthread_mutex_unlock(&inflater->lock);
 }
 
-/* Accepts the part that begins at the place of `front`, if there is one. While a thread decodes it,
- * other parts are decoded. */
-static bool accept_next(ParallelInflater *inflater)
+/* Waits until no thread decodes the first part from `place` on. Meanwhile other parts are decoded.
+ * With the lock. */
+static void await_first(ParallelInflater *inflater, Part *part, uint64_t place)
 {
-    const uint64_t place = bit_reader_place(&inflater->front.reader);
-    Part *const part = &inflater->part[inflater->first % inflater->n_parts];
-    bool fits = false;
-    pthread_mutex_lock(&inflater->lock);
-    for (;;) {
-        if (part->state == PART_READY)
-            part->state = PART_IN_ORDER;
-        fits = part->start.least <= place && place <= part->start.place;
-        const bool waits = part->state == PART_SEARCHED || (part->state == PART_DECODED && fits);
+    if (part->state == PART_READY)
+        part->state = PART_IN_ORDER;
+    while (part->state == PART_SEARCHED ||
+           (part->state == PART_DECODED && begins_at(part, place))) {
         uint64_t k;
-        if (!waits)
-            break;
         if (!inflater->alternates && take_part(inflater, &k)) {
             pthread_mutex_unlock(&inflater->lock);
             run_part(inflater, k);
@@ -255,15 +305,49 @@ static bool accept_next(ParallelInflater *inflater)
             pthread_cond_wait(&inflater->changed, &inflater->lock);
         }
     }
-    fits = fits && part->state == PART_COMPLETE && !part->accepted;
-    part->accepted |= fits;
-    inflater->hits += fits;
     if (part->state == PART_DECODED && part->start.place < place)
         atomic_store(&part->cancelled, true);
+}
+
+/* Accepts the part that begins at the place of `front`, if there is one. While others wait for
+ * their turn, it waits for none. */
+static bool accept_next(ParallelInflater *inflater)
+{
+    if (inflater->front.inside != BLOCK_HEAD || inflater->made < DEFLATE_WINDOW ||
+        inflater->first == 0 || inflater->first >= atomic_load(&inflater->ring.loaded))
+        return false;
+    const uint64_t place = bit_reader_place(&inflater->front.reader);
+    Part *const part = part_of(inflater, inflater->first);
+    pthread_mutex_lock(&inflater->lock);
+    if (!has_turns(inflater))
+        await_first(inflater, part, place);
+    const bool fits = part->state == PART_COMPLETE && begins_at(part, place);
     pthread_mutex_unlock(&inflater->lock);
     if (fits)
-        accept(inflater, &part->decoded);
+        accept(inflater);
     return fits;
+}
+
+/* Makes the accepted part whose turn it is the one that is returned. Returns false if there is
+ * none. */
+static bool return_next(ParallelInflater *inflater)
+{
+    pthread_mutex_lock(&inflater->lock);
+    while (has_turns(inflater) && part_of(inflater, inflater->turn)->state < PART_ACCEPTED)
+        inflater->turn++;
+    const bool any = has_turns(inflater);
+    if (any) {
+        Part *const part = part_of(inflater, inflater->turn++);
+        while (part->state == PART_RESOLVED)
+            pthread_cond_wait(&inflater->changed, &inflater->lock);
+        part->state = PART_FINAL;
+        inflater->current = &part->decoded;
+        inflater->n_returned = 0;
+    }
+    if (has_turns(inflater))
+        pthread_cond_broadcast(&inflater->loaded);
+    pthread_mutex_unlock(&inflater->lock);
+    return any;
 }
 
 /* Decodes on in order. Returns false on a fault. */
@@ -291,17 +375,23 @@ static bool advance(ParallelInflater *inflater)
     if (!inflater->begun && !begin(inflater))
         return false;
     load_parts(inflater);
-    if (inflater->front.inside == BLOCK_HEAD && inflater->made >= DEFLATE_WINDOW &&
-        inflater->first > 0 && accept_next(inflater))
-        return inflater->made <= inflater->total;
-    return decode_in_order(inflater) && inflater->made <= inflater->total;
+    while (inflater->made <= inflater->total && !inflater->ended && accept_next(inflater))
+        continue;
+    return return_next(inflater) ||
+           (decode_in_order(inflater) && inflater->made <= inflater->total);
+}
+
+/* Whether all that the stream decodes to is in memory or in `current`. */
+static bool is_over(const ParallelInflater *inflater)
+{
+    return inflater->ended && !has_turns(inflater);
 }
 
 /* Copies at most n bytes that are decoded. */
 static size_t copy_decoded(ParallelInflater *inflater, uint8_t *to, size_t n)
 {
     if (inflater->current) {
-        n = inflate_part_copy(inflater->current, inflater->n_returned, inflater->before, to, n);
+        n = inflate_part_copy(inflater->current, inflater->n_returned, to, n);
         inflater->n_returned += n;
         return n;
     }
@@ -317,7 +407,7 @@ bool parallel_inflater_read(ParallelInflater *inflater, uint8_t *to, size_t n)
     while (n > 0 && !inflater->failed) {
         const size_t got = copy_decoded(inflater, to, n);
         if (got == 0) {
-            inflater->failed = inflater->ended || !advance(inflater);
+            inflater->failed = is_over(inflater) || !advance(inflater);
             continue;
         }
         inflater->adler = deflate_adler_join(inflater->adler, deflate_adler(to, got), got);
@@ -332,7 +422,7 @@ bool parallel_inflater_end(ParallelInflater *inflater, bool *surplus)
     BitReader *const reader = &inflater->front.reader;
     uint32_t check = 0;
     uint8_t more;
-    while (!inflater->failed && !inflater->ended)
+    while (!inflater->failed && !is_over(inflater))
         inflater->failed = copy_decoded(inflater, &more, 1) > 0 || !advance(inflater);
     if (inflater->failed || copy_decoded(inflater, &more, 1) > 0)
         return false;
@@ -367,7 +457,6 @@ void parallel_inflater_destroy(ParallelInflater *inflater)
             buffer_cache_release(inflater->input[i]);
     }
     buffer_cache_release(inflater->memory);
-    buffer_cache_release(inflater->before);
     pthread_cond_destroy(&inflater->changed);
     pthread_cond_destroy(&inflater->loaded);
     pthread_mutex_destroy(&inflater->lock);
@@ -396,9 +485,8 @@ static bool get_memory(ParallelInflater *inflater, unsigned threads, BufferCache
     inflater->part = calloc(n, sizeof *inflater->part);
     inflater->thread = calloc(threads, sizeof *inflater->thread);
     inflater->memory = buffer_cache_acquire(buffers, DEFLATE_WINDOW + FRONT_ROOM);
-    inflater->before = buffer_cache_acquire(buffers, DEFLATE_WINDOW);
     if (!inflater->input || !inflater->n_input || !inflater->part || !inflater->thread ||
-        !inflater->memory || !inflater->before)
+        !inflater->memory)
         return false;
     bool complete = true;
     for (size_t i = 0; i < n; i++) {
