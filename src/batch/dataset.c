@@ -23,6 +23,9 @@ ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, cons
     snprintf(number, sizeof number, "channel %u", key.number);
     const char *const name = key.name ? key.name : number;
     const size_t bytes = strlen(group) + strlen(name) + 2;
+    if (bytes > IMGSTAT_NAME_MOST)
+        return error_file(err, IMGSTAT_ERR_ARG, job->input, "a group of more than %d bytes",
+                          IMGSTAT_NAME_MOST);
     *out = malloc(bytes);
     if (!*out)
         return error_memory(err, bytes, "the name of a group");

@@ -52,6 +52,9 @@ static inline uint64_t job_prefetch(const ImgstatJob *job, uint64_t most)
 static inline ImgstatResult job_open(const ImgstatJob *job, const ImgstatOpen *how,
                                      const Cancel *cancel, ImgstatFile **out, ImgstatError *err)
 {
+    if (job->group && strlen(job->group) > IMGSTAT_NAME_MOST)
+        return error_file(err, IMGSTAT_ERR_ARG, job->input, "a group of more than %d bytes",
+                          IMGSTAT_NAME_MOST);
     return file_open(job->input, job->source, how, cancel, out, err);
 }
 

@@ -205,6 +205,10 @@ ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Sou
                                 ImgstatError *err)
 {
     ImgstatError why = {.message = ""};
+    *out = NULL;
+    if (strlen(name) > IMGSTAT_NAME_MOST)
+        return error_file(err, IMGSTAT_ERR_ARG, name, "a name of more than %d bytes",
+                          IMGSTAT_NAME_MOST);
     ImgstatResult res = create(name, out, err);
     if (res == IMGSTAT_OK && input->open) {
         res = input->open(input->context, &why);

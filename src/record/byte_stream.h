@@ -4,6 +4,8 @@
 #ifndef IMGSTAT_RECORD_BYTE_STREAM_H
 #define IMGSTAT_RECORD_BYTE_STREAM_H
 
+#include "imgstat.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +25,7 @@ void put_varint(ByteWriter *writer, uint64_t value);
 /* Writes the length of a text as a varint, then its bytes. */
 void put_text(ByteWriter *writer, const char *text);
 
-enum { TEXT_MOST = 65535 };
+enum { TEXT_MOST = IMGSTAT_NAME_MOST };
 
 /* Reads bytes from `at` to `end`. After a failure every read returns 0 and the reader does not
  * move. */

@@ -223,8 +223,9 @@ void imgstat_dataset_list_failures(ImgstatDataset *dataset, size_t most)
 ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure *failure,
                                   ImgstatError *err)
 {
-    const size_t name = strlen(failure->name) + 1, message = strlen(failure->message) + 1;
-    char *const texts = malloc(name + message);
+    const size_t name = strnlen(failure->name, IMGSTAT_NAME_MOST); /* no file has a longer one */
+    const size_t message = strlen(failure->message) + 1;
+    char *const texts = malloc(name + 1 + message);
     pthread_mutex_lock(&dataset->mutex);
     if (is_long(dataset))
         sort_failures(dataset);
@@ -232,9 +233,10 @@ ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure 
                                            &dataset->failures_capacity, sizeof *failure);
     if (room) {
         memcpy(texts, failure->name, name);
-        memcpy(texts + name, failure->message, message);
+        texts[name] = '\0';
+        memcpy(texts + name + 1, failure->message, message);
         dataset->failures[dataset->n_failures++] =
-            (ImgstatFailure){.name = texts, .code = failure->code, .message = texts + name};
+            (ImgstatFailure){.name = texts, .code = failure->code, .message = texts + name + 1};
         dataset->failures_sorted = dataset->n_failures == 1;
         dataset->all_failures++;
     }

@@ -189,13 +189,26 @@ static void gather(const uint8_t *from, size_t bytes, size_t pixels, size_t chan
         store_raw(to + x * bytes, bytes, load_raw(from + x * bytes * channels, bytes));
 }
 
-/* The low `bits` bits of n samples as a stream of bits, first bit highest. */
-static void pack_bits(const uint8_t *from, size_t sample_bytes, unsigned bits, size_t n,
+/* The integer of `bits` < 64 bits that is nearest to one of `bytes` bytes. */
+static uint64_t limited(uint64_t v, size_t bytes, bool is_signed, unsigned bits)
+{
+    const unsigned above = 64 - 8 * (unsigned)bytes;
+    const int64_t with_sign = (int64_t)(v << above) >> above, half = INT64_C(1) << (bits - 1);
+    const uint64_t full = (UINT64_C(1) << bits) - 1;
+    if (is_signed)
+        return (uint64_t)(with_sign < -half ? -half : with_sign < half ? with_sign : half - 1);
+    return v < full ? v : full;
+}
+
+/* n samples, limited to `bits` bits, as a stream of bits, first bit highest. */
+static void pack_bits(const uint8_t *from, ImgstatSample sample, unsigned bits, size_t n,
                       uint8_t *to)
 {
+    const size_t bytes = imgstat_sample_bytes(sample);
+    const bool is_signed = sample_is_signed(sample);
     unsigned held = 0, n_held = 0; /* bits not yet written, below 8 between samples */
     for (size_t i = 0; i < n; i++) {
-        const uint64_t v = load_raw(from + i * sample_bytes, sample_bytes);
+        const uint64_t v = limited(load_raw(from + i * bytes, bytes), bytes, is_signed, bits);
         for (unsigned left = bits; left > 0;) {
             const unsigned take = left < 8 - n_held ? left : 8 - n_held;
             held = held << take | (unsigned)(v >> (left - take) & ((1u << take) - 1));
@@ -296,9 +309,9 @@ static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePag
         memcpy(to, from, n * bytes);
     }
     if (!whole)
-        pack_bits(from, bytes, shape->bits, n, to);
+        pack_bits(from, page->sample, shape->bits, n, to);
     for (size_t i = 0; shape->scale > 1 && i < n; i++)
-        to[i] = (uint8_t)(to[i] * shape->scale);
+        to[i] = (uint8_t)(limited(to[i], 1, false, page->bits) * shape->scale);
     return true;
 }
 

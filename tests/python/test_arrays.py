@@ -141,6 +141,10 @@ def test_array_interface():
     assert same(imgstat.stats(Interface(x)), x)
     assert same(imgstat.stats(Interface(x[::2])), x[::2])
     assert same(imgstat.stats(Interface(x, data=x.tobytes(), strides=None)), x)
+    assert same(imgstat.stats(Interface(x, data=b"???" + x.tobytes(), strides=None, offset=3)), x)
+    for offset in (1, -1, 1 << 70, "1"):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            imgstat.stats(Interface(x, data=x.tobytes(), strides=None, offset=offset))
     for wrong in ({"data": b"short"}, {"data": None}, {"typestr": "<i3"}, {"typestr": 5}, {"shape": None},
                   {"strides": (4,)}, {"shape": (1,) * 9}, {"data": (1, 2, 3)}, {"shape": (2, -3)}):
         with pytest.raises((TypeError, ValueError)):

@@ -172,8 +172,29 @@ def test_several_kinds_and_depths(testdata):
     assert len(t) == 2
     with imgstat.open(testdata / "photo.tif") as f:
         assert f[0].fits(t) and not f[0].fits(t, "other")
-    with pytest.raises(imgstat.Error):
-        t.to_json()
+    same = imgstat.Dataset.of([testdata / "photo.tif"]).transfer("stretch")
+    assert t == copy.copy(t) and t != same and same == same and {t: 1, same: 2}[same] == 2  # noqa: PLR0124
+    for wrong in (t.to_json, lambda: pickle.dumps(t)):
+        with pytest.raises(ValueError, match="groups of files or kinds of images"):
+            wrong()
+
+
+@pytest.mark.parametrize("most", [65535, 65536])
+def test_names_that_records_keep(testdata, most):
+    """Longer ones, and groups, are failures, whose names are cut; what is saved can be read."""
+    data = (testdata / "photo.tif").read_bytes()
+    groups = imgstat.Dataset.of([testdata / "photo.tif"], group="g" * most)
+    names = imgstat.Dataset.of([("n" * most, data), ("d" * most, data[:100]), "/" + "p" * most])
+    assert [len(groups), len(names)] == ([1, 1] if most == 65535 else [0, 0])
+    for ds in (groups, names):
+        again = imgstat.Dataset.from_bytes(ds.to_bytes())
+        assert again == ds and again.failures == ds.failures
+    assert {len(name) for name, *_ in names.failures} == {65535}
+    if most == 65535:
+        assert imgstat.Record.from_bytes(imgstat.Record.of(data, name="n" * most).to_bytes()).count
+    else:
+        with pytest.raises(ValueError, match="a name of more than 65535 bytes"):
+            imgstat.Record.of(data, name="n" * most)
 
 
 def test_exceptions_end_it(folder):

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import struct
 import tarfile
 import threading
 import warnings
@@ -369,6 +370,49 @@ def test_saved_pixels_come_back(dtype, shape, tmp_path):
     imgstat.save(x, out, format="tiff", compression="lzw")
     with imgstat.open(out) as f:
         assert f[0].layout["compression"] == "LZW" and np.array_equal(f.read(), x)
+
+
+def test_pages_are_members(testdata):
+    with imgstat.open(testdata / "good-tiled.tif") as f, imgstat.open(testdata / "good-tiled.tif") as g:
+        assert f[0] in f and f.index(f[0]) == 0 and list(f) == list(f) and len({f[0], f[0], g[0]}) == 2
+        assert f[0] != g[0] and f[0] != 0
+        with pytest.raises(ValueError, match="names a page twice"):
+            f.stats([0, 0])
+
+
+def test_options_are_text(testdata, tmp_path):
+    path = testdata / "photo.tif"
+    for call, name in ((lambda: imgstat.Dataset.of([path], pages=[0]), "pages"),
+                       (lambda: imgstat.stats(path, device=0), "device"),
+                       (lambda: imgstat.save(imgstat.open(path).read(), tmp_path / "a.png", format=1), "format"),
+                       (lambda: imgstat.transform_files([(path, tmp_path / "b.png")], method="stretch", pages=0), "pages")):
+        with pytest.raises(TypeError, match=f"{name}=.* should be text"):
+            call()
+
+
+def signed_of_12_bits():
+    """A TIFF of two zeros."""
+    fields = {256: 2, 257: 1, 258: 12, 259: 1, 262: 1, 273: 8, 277: 1, 278: 1, 279: 3, 339: 2}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in fields.items())
+    return struct.pack("<2sHI4xH", b"II", 42, 12, len(fields)) + entries + bytes(4)
+
+
+def test_samples_beyond_their_bits(tmp_path, testdata):
+    """They are limited, as a transform limits them."""
+    x = np.array([[0, 1, 3, 5, 15, 16, 128, 255]], "u1")
+    for bits in (1, 2, 4):
+        most = 2**bits - 1
+        for ending in ("tif", "png"):
+            imgstat.save(x, tmp_path / f"few.{ending}", bits=bits, replace=True)
+            assert np.array_equal(imgstat.open(tmp_path / f"few.{ending}").read(), np.minimum(x, most))
+        imgstat.save(np.stack([x, x], -1), tmp_path / "alpha.tif", bits=bits, alpha=1, replace=True)
+        assert np.array_equal(imgstat.open(tmp_path / "alpha.tif").read()[..., 0], np.minimum(x, most) * (255 // most))
+    for file, lo, hi in ((testdata / "good-packed12.tif", 0, 4095), (signed_of_12_bits(), -2048, 2047)):
+        with imgstat.open(file) as f:
+            y = np.array([[0, 1, hi, hi + 1, 32767, -1, lo, lo - 1, -32768]]).astype("i2" if lo else "u2")
+            imgstat.save(y, tmp_path / "like.tif", like=f[0], bits=12, replace=True)
+            with imgstat.open(tmp_path / "like.tif") as g:
+                assert g[0].bits == 12 and np.array_equal(g.read(), y.clip(lo, hi))
 
 
 def test_saving(tmp_path, testdata):

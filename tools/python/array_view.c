@@ -152,22 +152,34 @@ static int set_typestr(ArrayView *view, const char *what, PyObject *text)
     return set_sample(view, what, type[1], (size_t)strtoul(type + 2, NULL, 10), type);
 }
 
-/* (address, read-only), or of host memory an object with a buffer. */
-static int set_data(ArrayView *view, const char *what, PyObject *data)
+/* offset: in the buffer of host memory; NULL: 0. */
+static int set_buffer(ArrayView *view, const char *what, PyObject *data, PyObject *offset)
 {
+    const Py_ssize_t first = offset ? PyNumber_AsSsize_t(offset, PyExc_OverflowError) : 0;
+    if (PyErr_Occurred() || PyObject_GetBuffer(data, &view->buffer, PyBUF_SIMPLE) < 0)
+        return -1;
+    view->has_buffer = true;
+    view->readonly = view->buffer.readonly;
+    if (first < 0 || first > view->buffer.len) {
+        PyErr_Format(PyExc_ValueError, "%s has an array interface with the offset %zd in %zd bytes",
+                     what, first, view->buffer.len);
+        return -1;
+    }
+    view->data = (uintptr_t)view->buffer.buf + (size_t)first;
+    return 0;
+}
+
+/* (address, read-only), or of host memory an object with a buffer. */
+static int set_data(ArrayView *view, const char *what, PyObject *interface)
+{
+    PyObject *const data = PyDict_GetItemString(interface, "data");
     if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2) {
         view->data = (uintptr_t)PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0));
         view->readonly = PyObject_IsTrue(PyTuple_GetItem(data, 1)) != 0;
         return PyErr_Occurred() ? -1 : 0;
     }
-    if (data && PyObject_CheckBuffer(data) && view->memory == IMGSTAT_HOST) {
-        if (PyObject_GetBuffer(data, &view->buffer, PyBUF_SIMPLE) < 0)
-            return -1;
-        view->has_buffer = true;
-        view->data = (uintptr_t)view->buffer.buf;
-        view->readonly = view->buffer.readonly;
-        return 0;
-    }
+    if (data && PyObject_CheckBuffer(data) && view->memory == IMGSTAT_HOST)
+        return set_buffer(view, what, data, PyDict_GetItemString(interface, "offset"));
     PyErr_Format(PyExc_TypeError, "%s has an array interface without data", what);
     return -1;
 }
@@ -179,7 +191,9 @@ static int check_length(const ArrayView *view, const char *what)
     for (int i = 0; i < view->n_dims; i++)
         if (view->shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)view->shape[i], &bytes))
             bytes = UINT64_MAX, i = view->n_dims;
-    if (!view->has_buffer || (bytes <= (uint64_t)view->buffer.len && array_view_contiguous(view)))
+    const uint64_t before = view->data - (uintptr_t)view->buffer.buf;
+    if (!view->has_buffer ||
+        (bytes <= (uint64_t)view->buffer.len - before && array_view_contiguous(view)))
         return 0;
     PyErr_Format(PyExc_ValueError, "%s has less memory than its shape says", what);
     return -1;
@@ -195,8 +209,7 @@ static int view_interface(PyObject *array, const char *what, PyObject *interface
         return -1;
     }
     if (set_typestr(view, what, PyDict_GetItemString(interface, "typestr")) < 0 ||
-        set_data(view, what, PyDict_GetItemString(interface, "data")) < 0 ||
-        read_numbers(shape, what, 0, view, view->shape) < 0)
+        set_data(view, what, interface) < 0 || read_numbers(shape, what, 0, view, view->shape) < 0)
         return -1;
     c_strides(view, imgstat_sample_bytes(view->sample));
     const int n = view->n_dims;

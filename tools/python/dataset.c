@@ -237,7 +237,7 @@ PyDoc_STRVAR(
     "progress: called with the number of files that are done; an exception that it raises ends " \
     "the batch,\n  as Ctrl-C does. Neither it nor files and group can use the data set.\n"       \
     "device: 'cpu', or GPUs such as 'cuda:0,1' or 'cuda:all'. threads: 0 for all processors.\n"  \
-    "open: what imgstat.open takes."
+    "open: what imgstat.open takes, but name."
 PyDoc_STRVAR(
     measure_doc,
     "measure($self, files, /, *, group=None, by='all', pages=None, region=None, "

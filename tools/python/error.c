@@ -106,14 +106,16 @@ PyObject *raise_because(State *state, PyObject *kept, ImgstatResult result, cons
     return NULL;
 }
 
-PyDoc_STRVAR(error_doc,
-             "What imgstat could not do, beyond a wrong argument (which is a ValueError or a "
-             "TypeError).\n\n"
-             "str(e) is one sentence that begins with the name of the file, if there is one.\n"
-             "e.code is a word for programs: 'memory', 'io', 'format', 'truncated', "
-             "'unsupported',\n'limit', 'device' or 'cancelled'; of one of many files also "
-             "'argument'.\ne.path is the name of the file, or None; e.page the number of its page, "
-             "counted from 0, or None.");
+PyDoc_STRVAR(
+    error_doc,
+    "What imgstat could not do, beyond a wrong argument (which is a ValueError or a "
+    "TypeError).\n\n"
+    "str(e) is one sentence that begins with the name of the file, if there is one.\n"
+    "e.code is a word for programs: 'memory', 'io', 'format', 'truncated', "
+    "'unsupported',\n'limit', 'device' or 'cancelled'; of one of many files also "
+    "'argument'.\ne.path is the name of the file as the sentence has it (masked where it is "
+    "not text, cut\nwhere it is long), or None; e.page the number of its page, counted from "
+    "0, or None.");
 
 int add_error(PyObject *module)
 {

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "file_input.h"
+#include "values.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -180,8 +181,7 @@ int file_jobs_begin(PyObject *files, const JobOptions *options, FileJobs *out)
     out->files = files;
     out->group = options->group;
     out->progress = option_given(options->progress) ? options->progress : NULL;
-    if (option_given(options->pages) &&
-        !(out->pages = PyUnicode_AsUTF8AndSize(options->pages, NULL)))
+    if (text_read(options->pages, "pages", &out->pages) < 0)
         return -1;
     if (PyUnicode_Check(files) || PyBytes_Check(files)) {
         PyErr_SetString(PyExc_TypeError, "an iterable of files is wanted, not one file");

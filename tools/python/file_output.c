@@ -15,19 +15,13 @@ const Keyword write_keywords[] = {
     {NULL, 0},
 };
 
-static int read_word(PyObject *option, const char **out)
-{
-    *out = option_given(option) ? PyUnicode_AsUTF8AndSize(option, NULL) : NULL;
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 int write_read(const WriteOptions *options, ImgstatWrite *out)
 {
     const int fast = option_given(options->fast) ? PyObject_IsTrue(options->fast) : 0;
     const int replace = option_given(options->replace) ? PyObject_IsTrue(options->replace) : 0;
     out->has_level = option_given(options->level);
-    if (fast < 0 || replace < 0 || read_word(options->format, &out->format) < 0 ||
-        read_word(options->compression, &out->compression) < 0)
+    if (fast < 0 || replace < 0 || text_read(options->format, "format", &out->format) < 0 ||
+        text_read(options->compression, "compression", &out->compression) < 0)
         return -1;
     long long level = 0;
     if (out->has_level && integer_read(options->level, "level", 0, 22, &level) < 0)

@@ -63,16 +63,9 @@ int keyword_take(const char *function, const char *name, PyObject *keywords, PyO
 
 int run_read(const RunOptions *options, const char **device, unsigned *threads)
 {
-    *device = NULL;
     *threads = 0;
-    if (option_given(options->device)) {
-        *device = PyUnicode_Check(options->device)
-                      ? PyUnicode_AsUTF8AndSize(options->device, NULL)
-                      : (PyErr_SetString(PyExc_TypeError, "device should be text, such as \"cpu\""),
-                         NULL);
-        if (!*device)
-            return -1;
-    }
+    if (text_read(options->device, "device", device) < 0)
+        return -1;
     if (option_given(options->threads)) {
         long long number;
         if (integer_read(options->threads, "threads", 0, 1024, &number) < 0)

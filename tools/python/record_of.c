@@ -38,9 +38,11 @@ static PyObject *of_file(State *state, PyObject *x, PyObject *kwargs)
 {
     static const char *const words[] = {"pages", "region", "device", "threads"};
     PyObject *const open = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    PyObject *const measure = PyDict_New(), *const args = PyTuple_Pack(2, x, Py_None);
+    PyObject *const name = open ? PyDict_GetItemString(open, "name") : NULL;
+    PyObject *const measure = PyDict_New();
+    PyObject *const args = PyTuple_Pack(2, x, name ? name : Py_None);
     PyObject *file = NULL, *method = NULL, *made = NULL;
-    bool good = open && measure && args;
+    bool good = open && measure && args && (!name || PyDict_DelItemString(open, "name") == 0);
     for (size_t i = 0; good && i < sizeof words / sizeof words[0]; i++) {
         PyObject *const value = PyDict_GetItemString(open, words[i]);
         if (value)

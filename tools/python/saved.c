@@ -21,7 +21,8 @@ static ImgstatResult pack(Saved *self, void **out, size_t *n, ImgstatError *err)
     pthread_mutex_unlock(&self->lock);
     if (*out)
         return IMGSTAT_OK;
-    *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY};
+    *err =
+        (ImgstatError){.code = self->kind->may_lack_bytes ? IMGSTAT_ERR_ARG : IMGSTAT_ERR_MEMORY};
     strcpy(err->message, self->kind->not_saved);
     return err->code;
 }
@@ -265,6 +266,8 @@ PyObject *saved_compare(PyObject *a, PyObject *b, int operation)
     ImgstatResult res;
     if (saved_check(a) < 0 || saved_check(b) < 0)
         return NULL;
+    if (a == b)
+        return PyBool_FromLong(operation == Py_EQ);
     Py_BEGIN_ALLOW_THREADS
     res = pack((Saved *)a, &bytes_a, &n_a, &err);
     if (res == IMGSTAT_OK)
@@ -274,7 +277,7 @@ PyObject *saved_compare(PyObject *a, PyObject *b, int operation)
     free(bytes_a);
     free(bytes_b);
     Py_END_ALLOW_THREADS
-    if (res != IMGSTAT_OK)
+    if (res != IMGSTAT_OK && res != IMGSTAT_ERR_ARG)
         return raise_result(state_of_type(Py_TYPE(a)), res, &err);
     return PyBool_FromLong(equal == (operation == Py_EQ));
 }

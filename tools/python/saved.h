@@ -12,7 +12,8 @@
 typedef struct SavedKind {
     const char *name;      /* of the class */
     const char *from;      /* name of the class method that makes an object from its bytes */
-    const char *not_saved; /* why an object has no bytes */
+    const char *not_saved; /* why an object has no bytes; */
+    bool may_lack_bytes;   /* some have none by their nature, and equal themselves alone */
     ImgstatResult (*make)(const void *bytes, size_t n, void **out, ImgstatError *err);
     ImgstatResult (*load)(const char *path, void **out, ImgstatError *err);
     ImgstatResult (*save)(void *object, const char *path, bool replace, ImgstatError *err);

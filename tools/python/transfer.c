@@ -46,6 +46,7 @@ static const SavedKind kind = {
     .name = "Transfer",
     .from = "from_json",
     .not_saved = "a transfer for groups of files or kinds of images cannot be saved",
+    .may_lack_bytes = true,
     .make = make,
     .load = load_file,
     .save = save_file,
@@ -143,7 +144,11 @@ static Py_ssize_t length(PyObject *self)
 
 static Py_hash_t hash(PyObject *self)
 {
-    PyObject *const bytes = saved_to_bytes(self, NULL);
+    PyObject *bytes = saved_to_bytes(self, NULL);
+    if (!bytes && PyErr_ExceptionMatches(PyExc_ValueError)) { /* it equals itself alone */
+        PyErr_Clear();
+        bytes = PyLong_FromVoidPtr(self);
+    }
     const Py_hash_t made = bytes ? PyObject_Hash(bytes) : -1;
     Py_XDECREF(bytes);
     return made;
@@ -184,13 +189,15 @@ static PyObject *apply(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* ---- The class ---- */
 
-PyDoc_STRVAR(class_doc,
-             "What turns old samples into new ones: a table, a line, a power or knots for each "
-             "channel.\n\n"
-             "Made by Record.transfer, Dataset.transfer, or from what `imgstat normalize "
-             "--save-transfer` wrote.\nIt never changes, so that threads share it; it pickles, "
-             "compares, and is a key of dicts. len(t):\n1, or the number of transfers of a set "
-             "(one for each channel of a stack, or for each depth).");
+PyDoc_STRVAR(
+    class_doc,
+    "What turns old samples into new ones: a table, a line, a power or knots for each "
+    "channel.\n\n"
+    "Made by Record.transfer, Dataset.transfer, or from what `imgstat normalize "
+    "--save-transfer` wrote.\nIt never changes, so that threads share it; it pickles, "
+    "compares, and is a key of dicts; that of\na Dataset equals itself alone, and is neither "
+    "saved nor pickled. len(t): 1, or the number of transfers\nof a set (one for each "
+    "channel of a stack, depth, group or kind).");
 PyDoc_STRVAR(from_json_doc, "from_json($type, text, /)\n--\n\n"
                             "Makes a transfer of the text that to_json returned or a file of "
                             "save has (str or bytes).");

@@ -111,9 +111,7 @@ static int read_reference(const Words *words, Call *call)
     if (!PyUnicode_FSConverter(words->reference, &call->reference))
         return -1;
     call->batch.reference = PyBytes_AsString(call->reference);
-    if (option_given(words->reference_page))
-        call->batch.reference_page = PyUnicode_AsUTF8AndSize(words->reference_page, NULL);
-    return PyErr_Occurred() ? -1 : 0;
+    return text_read(words->reference_page, "reference_page", &call->batch.reference_page);
 }
 
 static int read_batch(State *state, const Words *words, Call *call)
@@ -169,8 +167,8 @@ static int open_file(PyObject *item, const Words *words, const char *pages, File
 /* files: a list of tuples. */
 static int open_files(PyObject *files, const Words *words, Call *call)
 {
-    const char *pages = NULL;
-    if (option_given(words->pages) && !(pages = PyUnicode_AsUTF8AndSize(words->pages, NULL)))
+    const char *pages;
+    if (text_read(words->pages, "pages", &pages) < 0)
         return -1;
     const size_t n = (size_t)PyList_Size(files);
     call->files = calloc(n + 1, sizeof *call->files);

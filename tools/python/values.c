@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: numbers of the library as objects. */
+/* values.c: numbers of the library as objects, and options that are numbers or text. */
 #include "values.h"
+
+#include "keywords.h"
 
 #include <math.h>
 
@@ -55,6 +57,19 @@ int integer_read(PyObject *number, const char *name, long long least, long long 
         return 0;
     PyErr_Format(PyExc_ValueError, "%s=%R should be from %lld to %lld", name, number, least, most);
     return -1;
+}
+
+int text_read(PyObject *option, const char *name, const char **out)
+{
+    *out = NULL;
+    if (!option_given(option))
+        return 0;
+    if (!PyUnicode_Check(option)) {
+        PyErr_Format(PyExc_TypeError, "%s=%R should be text", name, option);
+        return -1;
+    }
+    *out = PyUnicode_AsUTF8AndSize(option, NULL);
+    return *out ? 0 : -1;
 }
 
 PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),

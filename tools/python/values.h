@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* values.h: numbers of the library as objects. */
+/* values.h: numbers of the library as objects, and options that are numbers or text. */
 #ifndef IMGSTAT_PYTHON_VALUES_H
 #define IMGSTAT_PYTHON_VALUES_H
 
@@ -16,6 +16,10 @@ int value_read(PyObject *number, ImgstatValue *out);
  * it lies outside, however far. */
 int integer_read(PyObject *number, const char *name, long long least, long long most,
                  long long *out);
+
+/* Reads text, which the object keeps; NULL of an option that is not given. 0, or -1 with an
+ * exception that names it. */
+int text_read(PyObject *option, const char *name, const char **out);
 
 /* Makes a tuple of an object for each channel, or of one channel that object alone. */
 PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
