@@ -83,6 +83,12 @@ class Page:
         what = self.dtype if self.problem is None else "cannot be decoded"
         return f"<imgstat.Page {self.name} of {self._file.name}: {self.role}, {self.shape}, {what}>"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Page) and (self._file, self.index) == (other._file, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self._file, self.index))
+
     def _page(self, index: int | None) -> Page | None:
         return None if index is None else self._file[index]
 
@@ -113,7 +119,10 @@ class Page:
         return self._file._handle.layout(self.index)
 
     def read(self, rows: tuple[int, int] | None = None) -> Any:
-        """Return the pixels: a numpy array if numpy is loaded, else imgstat.Array. rows: (first, number), or all."""
+        """Return the pixels: a numpy array if numpy is loaded, else imgstat.Array.
+
+        rows: (first, number), where the page has as many; None: all.
+        """
         first, n = (0, self.height) if rows is None else rows
         if first < 0 or n < 0:
             raise ValueError(f"rows={rows!r} should be (first, number), neither below 0")
@@ -127,7 +136,7 @@ class Page:
             yield self.read((first, min(rows, self.height)))
 
     def stats(self, **options: Any) -> Stats:
-        """Measure the page: the options of imgstat.stats for arrays, and region=(x, y, width, height)."""
+        """Measure the page: the options of File.stats."""
         return self._file.stats([self.index], **options)
 
     def record(self, **options: Any) -> Record:
@@ -204,8 +213,9 @@ class File(Sequence[Page]):
     def stats(self, pages: str | Sequence[int] | None = None, **options: Any) -> Stats:
         """Measure pages as if they were one image: by default all images.
 
-        pages: numbers, or text such as '0,3-5'. options: those of imgstat.stats for arrays (percentiles, bins, ddof,
-        device ...), and region=(x, y, width, height). Percentiles are exact for every type.
+        pages: numbers, or text such as '0,3-5'. options: percentiles, method, bins, range, ddof, median, mode, shape,
+        device and threads of imgstat.stats, and region=(x, y, width, height); the mask and the nodata value are those
+        of imgstat.open. Percentiles are exact for every type.
         """
         return self._handle.stats(pages=pages, **options)
 
@@ -270,7 +280,8 @@ def save(array: Any, target: Target, *, like: Page | None = None, format: str | 
     fast: writes faster; files with repeating pixels become larger.  replace: an existing file may be replaced.
     alpha: index of the channel that is alpha; of PNG the last one of 2 or 4 channels is.
     bits: significant bits of integers, such as 12 in uint16. TIFF records 1, 2, 4, and others where like has as many; PNG
-      has 1, 2, 4 bits of one channel, others are widened to 8 or 16, and sBIT records them.
+      has 1, 2, 4 bits of one channel, others are widened to 8 or 16, and sBIT records them. Samples beyond the bits that
+      a file records are limited.
     nodata: value of undefined samples, which TIFF records.
 
     What the output lacks of like is a UserWarning. Raises imgstat.Error or, for an array that no file holds,
