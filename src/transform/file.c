@@ -154,6 +154,31 @@ static mode_t mode_of(const Source *source)
     return is_file && fstat(source->fd, &st) == 0 ? st.st_mode & 0777 : 0666;
 }
 
+static bool is_source(const Source *source, const char *path)
+{
+    struct stat from, to;
+    return source->fd >= 0 && fstat(source->fd, &from) == 0 && stat(path, &to) == 0 &&
+           from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+}
+
+/* A file that takes the place of its input has all images of it. */
+static ImgstatResult refuse_loss(const ImgstatFile *file, const ImgstatJob *job, ImgstatError *err)
+{
+    const PageList *const list = &file->decoder->list;
+    uint32_t images = 0, chosen = 0;
+    if (!job->pages || job->sink || !is_source(file->source, job->output))
+        return IMGSTAT_OK;
+    for (uint32_t i = 0; i < list->n; i++)
+        images += list->entry[i].role == IMGSTAT_ROLE_IMAGE;
+    for (uint32_t i = 0; i < file->n_chosen; i++)
+        chosen += list->entry[file->chosen[i].page].role == IMGSTAT_ROLE_IMAGE;
+    if (chosen == images)
+        return IMGSTAT_OK;
+    return error_file(err, IMGSTAT_ERR_ARG, job->output,
+                      "not replaced: it would lose %u of its %u images; name another output",
+                      images - chosen, images);
+}
+
 /* Lists the pages of the chain that were chosen. *out: malloc's; NULL: all of them, or
  * none. */
 static ImgstatResult chosen_chain(const ImgstatFile *file, uint32_t **out, uint32_t *n,
@@ -479,6 +504,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                .replace = write->replace || worker->redoes,
                                .mode = mode_of(decoder->source),
                                .most = work_output_bytes(decoder)};
+    IMGSTAT_TRY(refuse_loss(file, job, err));
     OutputFile output;
     ImgstatResult res =
         output_file_open(&output, format, &place, &options, warnings, &worker->device->cancel, err);

@@ -275,5 +275,21 @@ def test_pages_of_one_file(program, folder):
         check(len(lines_of(run(program, "--json", f"{command[0]}.tif", cwd=folder))) == 1, f"{command}: one page")
 
 
+def test_in_place_keeps_all_images(program, folder):
+    # Pages that were not named were gone with the only copy.
+    copies(folder, p_tif="good-pages.tif", a_png="good-example.png")
+    (folder / "link.tif").symlink_to("p.tif")
+    before = (folder / "p.tif").read_bytes()
+    for words, output, lost in ((("p.tif[0]",), "p.tif", 2), (("--page", "1,2", "p.tif"), "link.tif", 1),
+                                (("link.tif[2]",), "./p.tif", 2)):
+        done = run(program, "normalize", "--force", *words, "-o", output, cwd=folder, status=1)
+        check(done.stderr == f"{output}: not replaced: it would lose {lost} of its 3 images; name another output\n".encode(),
+              f"{words}: {done.stderr!r}")
+        check((folder / "p.tif").read_bytes() == before, f"{words}: as it was")
+    run(program, "normalize", "--force", "a.png[0]", "-o", "a.png", cwd=folder)
+    run(program, "normalize", "--force", "p.tif[0-2]", "-o", "link.tif", cwd=folder)
+    check(len(lines_of(run(program, "--json", "p.tif", cwd=folder))) == 3, "named in full")
+
+
 if __name__ == "__main__":
     main(globals())
