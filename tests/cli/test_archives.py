@@ -91,6 +91,9 @@ def test_as_files(program, folder):
     check(done.stderr.startswith(b".: no .png or .tif file in this directory itself"), "archives of a directory are not inputs")
     done = run(program, "stats", "--json", "--include", "*.tar", "--include", "good-*", ".", cwd=folder)
     check(lines(done)[0]["file"] == "./a.tar/good-rgb.png", f"but on request: {done.stdout[:60]!r}")
+    for name in (".", "a.tar"):  # its members were asked for the archive's pattern, too
+        done = run(program, "stats", "--json", "--include", "*.tar", name, cwd=folder)
+        check({line["file"].count("/") for line in lines(done)} >= {1 + (name == ".")}, f"all of it: {done.stdout[:60]!r}")
     (folder / "list").write_bytes(b"a.tar\0files/good-rgb.png\0")
     check(len({line["file"] for line in lines(run(program, "--json", "--files0-from", "list", cwd=folder))}) == 9, "in a list")
     shutil.copy(TESTDATA / "good-rgb.png", folder / "image.tar")

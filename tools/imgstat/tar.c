@@ -192,7 +192,7 @@ static bool is_wanted(const Tar *tar, const char *name)
         return strcmp(name, tar->only) == 0;
     if (leads_out(name))
         return imgstat_format_of_name(name) != NULL;
-    return !is_hidden(name) && walk_passes(tar->options, name, &asked) &&
+    return !is_hidden(name) && walk_passes(tar->options, name, true, &asked) &&
            (asked || imgstat_format_of_name(name) != NULL);
 }
 

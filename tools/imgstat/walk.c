@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,9 +83,18 @@ static bool matches(const GlobList *list, const char *name)
     return false;
 }
 
-bool walk_passes(const Options *o, const char *name, bool *asked)
+static bool names_archives(const char *glob)
 {
-    *asked = o->include.n > 0;
+    static const char ending[] = ".tar";
+    const size_t n = strlen(glob);
+    return n >= sizeof ending - 1 && strcasecmp(glob + n - (sizeof ending - 1), ending) == 0;
+}
+
+bool walk_passes(const Options *o, const char *name, bool member, bool *asked)
+{
+    *asked = false;
+    for (size_t i = 0; i < o->include.n; i++)
+        *asked = *asked || !member || !names_archives(o->include.items[i]);
     return !matches(&o->exclude, name) && (!*asked || matches(&o->include, name));
 }
 
@@ -93,7 +103,7 @@ bool walk_passes(const Options *o, const char *name, bool *asked)
 static bool is_wanted(const Walk *walk, const char *path)
 {
     bool asked;
-    return walk_passes(walk->options, path + walk->below, &asked) &&
+    return walk_passes(walk->options, path + walk->below, false, &asked) &&
            (imgstat_format_of_name(path) != NULL ||
             (asked && (access(path, R_OK) != 0 || imgstat_format_of_file(path) != NULL ||
                        tar_length(path) > 0)));

@@ -23,9 +23,10 @@ Walk *walk_open(const Options *options, const char *path, bool warns);
 bool walk_next(Walk *walk, WalkItem *out);
 void walk_close(Walk *walk); /* accepts NULL */
 
-/* Whether a name, below the directory that the user named, passes --include and --exclude. *asked:
- * --include names it, so its ending does not matter. */
-bool walk_passes(const Options *options, const char *name, bool *asked);
+/* Whether a name, below the directory that the user named, passes --include and --exclude. member:
+ * of an archive, whose members patterns for archives ("*.tar") do not concern. *asked: --include
+ * names it, so its ending does not matter. */
+bool walk_passes(const Options *options, const char *name, bool member, bool *asked);
 /* Returns "NAME: CAUSE" with a printable name; the caller frees it. */
 char *walk_problem(const char *path, const char *cause);
 /* Returns the offset of the name that patterns are compared with and outputs are named after. */
