@@ -61,7 +61,7 @@ def test_types(program, folder):
         if struct.calcsize(letter) <= 2 and letter != "e":  # W1 of as many samples pairs them in order
             want = sum(abs(p - q) for p, q in zip(x, y)) / len(x)
             share = max(abs(sum(p <= v for p in a) - sum(q <= v for q in b)) for v in sorted({*a, *b})[::97]) / len(a)
-            check(channel["share"] >= share - 1e-12, f"{sample}: share {channel}")
+            check(channel["share"] >= share and channel["distance"] == want, f"{sample}: {channel}, expected {want}")
         else:
             want = sum(abs(percentile(x, k + 0.5) - percentile(y, k + 0.5)) for k in range(100)) / 100
             check(channel["share"] is None, f"{sample}: share {channel}")

@@ -9,6 +9,8 @@
 /* ---- Distributions ----------------------------------------------------------------------------
  */
 
+typedef unsigned __int128 Product; /* of two numbers of samples */
+
 /* Samples with the value v. */
 static uint64_t count_of(const ImgstatHistogram *h, double v)
 {
@@ -16,22 +18,27 @@ static uint64_t count_of(const ImgstatHistogram *h, double v)
     return k >= 0 && k < h->bins ? h->counts[(size_t)k] : 0;
 }
 
-/* Of integers of at most 16 bits: over all values. */
+/* Of integers of at most 16 bits: over all values, in parts of n_a n_b, so that nothing is rounded
+ * before the end. */
 static Apart by_values(const ImgstatHistogram *a, const ImgstatHistogram *b, uint64_t n_a,
                        uint64_t n_b)
 {
-    Apart apart = {0};
-    uint64_t below_a = 0, below_b = 0;
+    const Product whole = (Product)n_a * n_b; /* below 2^126 */
+    Product part = 0, most = 0;
+    uint64_t below_a = 0, below_b = 0, wholes = 0;
     const double hi = fmax(a->lo + a->bins, b->lo + b->bins);
     for (double v = fmin(a->lo, b->lo); v < hi; v++) {
         below_a += count_of(a, v);
         below_b += count_of(b, v);
-        const double difference =
-            fabs((double)below_a / (double)n_a - (double)below_b / (double)n_b);
-        apart.distance += difference;
-        apart.share = fmax(apart.share, difference);
+        const Product x = (Product)below_a * n_b, y = (Product)below_b * n_a;
+        const Product difference = x > y ? x - y : y - x;
+        most = difference > most ? difference : most;
+        part += difference;
+        wholes += part >= whole;
+        part -= part >= whole ? whole : 0;
     }
-    return apart;
+    return (Apart){.distance = (double)wholes + (double)part / (double)whole,
+                   .share = (double)most / (double)whole};
 }
 
 double compare_percentile(const ImgstatRecord *record, uint16_t channel, size_t k)
