@@ -40,11 +40,13 @@ ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64
                           (unsigned long long)limits->max_pixels);
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(pixels, channels, &bytes) ||
-        __builtin_mul_overflow(bytes, sample_bytes, &bytes) || bytes > limits->max_bytes)
+        __builtin_mul_overflow(bytes, sample_bytes, &bytes))
+        bytes = UINT64_MAX;
+    if (bytes > limits->max_bytes)
         return error_file(
             err, IMGSTAT_ERR_LIMIT, name,
-            "%llu x %llu pixels of %llu channels are more than the limit of %llu bytes",
-            (unsigned long long)width, (unsigned long long)height, (unsigned long long)channels,
+            "%llu x %llu pixels take at least %llu bytes, more than the limit of %llu",
+            (unsigned long long)width, (unsigned long long)height, (unsigned long long)bytes,
             (unsigned long long)limits->max_bytes);
     return IMGSTAT_OK;
 }

@@ -169,11 +169,14 @@ static ImgstatResult check_tile_limit(const TiffDecoder *td, ImgstatError *err)
         __builtin_mul_overflow((uint64_t)layout->tile_width * 4, (uint64_t)layout->tile_height,
                                &bytes))
         bytes = UINT64_MAX;
-    if (bytes <= limit && band_bytes(td) <= limit)
+    const bool single = bytes > limit;
+    const uint64_t taken = single ? bytes : band_bytes(td);
+    if (taken <= limit)
         return IMGSTAT_OK;
     return error_file(err, IMGSTAT_ERR_LIMIT, td->base.source->name,
-                      "%s of %u x %u pixels take more than the limit of %llu bytes",
-                      layout->tiled ? "tiles" : "strips", layout->tile_width, layout->tile_height,
+                      "%s%s of %u x %u pixels take %llu bytes, more than the limit of %llu",
+                      single ? "" : "rows of ", layout->tiled ? "tiles" : "strips",
+                      layout->tile_width, layout->tile_height, (unsigned long long)taken,
                       (unsigned long long)limit);
 }
 

@@ -149,7 +149,7 @@ static void put_form(const Compared *of, FILE *out)
         fprintf(out, "%" PRIu32 " x %" PRIu32 ", ", of->page.width, of->page.height);
     fprintf(out, "%s, %s", of->kind.photometric, imgstat_sample_name(of->kind.sample));
     if (of->kind.bits != 8 * imgstat_sample_bytes(of->kind.sample))
-        fprintf(out, " (%u bits used)", of->kind.bits);
+        fprintf(out, " (%u bit%s used)", of->kind.bits, of->kind.bits == 1 ? "" : "s");
     fputc('\n', out);
     free(name);
 }

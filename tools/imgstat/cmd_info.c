@@ -109,7 +109,7 @@ static void put_samples(FILE *out, const Info *info, const ImgstatPage *page,
     fprintf(out, "\t%" PRIu32 " x %" PRIu32 "\t%s", page->width, page->height,
             imgstat_sample_name(page->sample));
     if (page->bits != 8 * imgstat_sample_bytes(page->sample))
-        fprintf(out, " (%u bits)", page->bits);
+        fprintf(out, " (%u bit%s)", page->bits, page->bits == 1 ? "" : "s");
     fprintf(out, "\t%s\t", page->photometric);
     put_channels(out, info, page);
     fputc('\t', out);

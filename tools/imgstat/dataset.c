@@ -142,8 +142,8 @@ static bool check_pixels(const Options *o, ImgstatDataset *dataset)
         imgstat_record_kind(record, &kind);
         if (imgstat_sample_bytes(kind.sample) <= 2)
             continue;
-        fprintf(stderr, "%s: the %s of %s samples needs the pixels, and records do not have it\n",
-                o->command, asked, imgstat_sample_name(kind.sample));
+        fprintf(stderr, "%s: records of %s samples do not have the %s: that takes the pixels\n",
+                o->command, imgstat_sample_name(kind.sample), asked);
         status_raise(STATUS_FAILED);
         return false;
     }

@@ -45,11 +45,11 @@ static void print_time(const Report *report, double seconds, FILE *err)
     const double bytes = pixels * page->channels * (double)imgstat_sample_bytes(page->sample);
     char *const name = text_display(report->name), *const list = report_page_list(report);
     fprintf(err,
-            "%s: page%s %s of %" PRIu32 ", %" PRIu32 " x %" PRIu32 ", %u channels of %s, "
+            "%s: page%s %s of %" PRIu32 ", %" PRIu32 " x %" PRIu32 ", %u channel%s of %s, "
             "%s: %.1f ms, %.0f MB/s\n",
             name, report->n_pages > 1 ? "s" : "", list, page->pages, page->width, page->height,
-            page->channels, imgstat_sample_name(page->sample), report->device, 1e3 * seconds,
-            1e-6 * bytes / seconds);
+            page->channels, page->channels == 1 ? "" : "s", imgstat_sample_name(page->sample),
+            report->device, 1e3 * seconds, 1e-6 * bytes / seconds);
     free(name);
     free(list);
 }

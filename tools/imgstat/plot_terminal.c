@@ -113,7 +113,8 @@ static void draw_channel(FILE *out, const Report *report, uint16_t channel, cons
     const Options *const o = report->options;
     ImgstatStats stats;
     imgstat_record_stats(report->record, channel, &stats);
-    fprintf(out, "\n%s: %" PRIu64 " samples", curve->name, stats.count);
+    fprintf(out, "\n%s: %" PRIu64 " sample%s", curve->name, stats.count,
+            stats.count == 1 ? "" : "s");
     if (stats.count == 0) {
         fputs(", nothing to draw\n", out);
         return;

@@ -224,7 +224,7 @@ void print_table_heading(FILE *out, const Report *report)
         fputs(", several sizes", out);
     fprintf(out, ", %s, %s", page->photometric, imgstat_sample_name(page->sample));
     if (page->bits != 8 * imgstat_sample_bytes(page->sample))
-        fprintf(out, " (%u bits used)", page->bits);
+        fprintf(out, " (%u bit%s used)", page->bits, page->bits == 1 ? "" : "s");
     if (page->has_nodata) {
         char text[TEXT_NUMBER];
         text_short_value(text, page->nodata);

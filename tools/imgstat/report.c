@@ -95,7 +95,7 @@ char *report_images(const Report *report)
     }
     fprintf(stream, ", %s, %s", kind->photometric, imgstat_sample_name(kind->sample));
     if (kind->bits != 8 * imgstat_sample_bytes(kind->sample))
-        fprintf(stream, " (%u bits used)", kind->bits);
+        fprintf(stream, " (%u bit%s used)", kind->bits, kind->bits == 1 ? "" : "s");
     if (kind->has_nodata) {
         text_short_value(count, kind->nodata);
         fprintf(stream, ", nodata %s", count);

@@ -159,8 +159,8 @@ static void report_missing(const Options *o, const Only *only)
     if (missing == 0 || o->quiet)
         return;
     char *const name = text_display(first);
-    text_put_warning(stderr, o->command, "--only: %zu of the names in %s are no input, such as %s",
-                     missing, o->transform.only, name);
+    text_put_warning(stderr, o->command, "--only: %zu of the names in %s %s no input, such as %s",
+                     missing, o->transform.only, missing == 1 ? "is" : "are", name);
     free(name);
 }
 
