@@ -115,6 +115,33 @@ def test_histogram_leaves_out_what_is_undefined():
     assert exposure.histogram(image)[0].sum() == image.size - 2
 
 
+@pytest.mark.parametrize("dtype, values", [
+    ("int64", [2**53, 2**53 + 1, 2**53 + 1]), ("int64", [2**60, 2**60 + 3, 2**60 + 3]),
+    ("int64", [-(2**63), 5 - 2**63, 1 - 2**63]), ("int64", [2**53 - 3, 2**53 - 1, 2**53 - 1]),
+    ("int64", [2**52 + 1, 2**52 + 2, 2**52 + 4]), ("int64", [2**63 - 2, 2**63 - 1]), ("int64", [2**53 - 1, 2**53 + 1]),
+    ("uint64", [2**64 - 2, 2**64 - 1]), ("uint64", [2**63 - 1, 2**63])])
+def test_histogram_of_large_integers(dtype, values):
+    """Ends of a range were doubles: values from 2^52 on shared bins or had none, and centers were of int64."""
+    counts, centers = exposure.histogram(np.array([values], dtype))
+    lo, hi = min(values), max(values)
+    assert centers.tolist() == list(range(lo, hi + 1))
+    assert counts.tolist() == [values.count(value) for value in range(lo, hi + 1)]
+    share = exposure.cumulative_distribution(np.array([values], dtype))[0]
+    assert share.tolist() == [sum(v <= value for v in values) / len(values) for value in range(lo, hi + 1)]
+
+
+def test_histogram_of_channels_of_large_integers():
+    image = np.array([[2**53 - 1, 2**53 - 2], [2**53 + 2, 2**53 + 1]])
+    counts, centers = exposure.histogram(image, channel_axis=0)
+    assert counts.tolist() == [[1, 1, 0, 0, 0], [0, 0, 0, 1, 1]] and centers[0] == 2**53 - 2
+
+
+def test_histogram_has_at_most_the_bins_of_the_library():
+    """The sentence named four times as many."""
+    with pytest.raises(ValueError, match="from 0 to 16777216: more than 16777216 bins"):
+        exposure.histogram(np.array([[0, 2**24]]))
+
+
 # ---- Transforms ---------------------------------------------------------------------------------------------------
 
 
@@ -193,6 +220,55 @@ def test_rescale_intensity_of_one_value(skimage):
         same(exposure.rescale_intensity(image), skimage.rescale_intensity(image))
 
 
+@pytest.mark.parametrize("shape", [(4, 5), (4, 5, 3), (7,)])
+@pytest.mark.parametrize("dtype, value, out_range, expected, to", [
+    ("uint8", 9, "dtype", 9, "uint8"), ("uint8", 9, "image", 9, "uint8"), ("uint8", 9, "uint16", 9, "uint16"),
+    ("uint8", 9, "int16", 9, "int16"), ("uint8", 9, (0, 1), 1, "float32"), ("uint8", 9, (300, 400), 300, "float32"),
+    ("int16", -9, "dtype", -9, "int16"), ("int16", -9, "uint8", 0, "uint8"), ("float32", 7, "dtype", 1, "float32"),
+    ("float64", 7, "uint8", 7, "uint8")])
+def test_rescale_intensity_of_one_value_limits_it(dtype, value, out_range, expected, to, shape):
+    """The axes were lost, buffers were an AttributeError, and other types were scaled to their full scale."""
+    image = np.full(shape, value, dtype)
+    same(exposure.rescale_intensity(image, out_range=out_range), np.full(shape, expected, to))
+    same(np.asarray(exposure.rescale_intensity(memoryview(image), out_range=out_range)), np.full(shape, expected, to))
+
+
+@pytest.mark.parametrize("out_range, expected, to", [
+    ("int8", [0, 64, 127], "int8"), ("int16", [0, 16384, 32767], "int16"), (np.int16, [0, 16384, 32767], "int16"),
+    (np.dtype("int16"), [0, 16384, 32767], "int16"), ("int32", [0, 2**30, 2**31 - 1], "int32"),
+    ("uint32", [0, 2**31, 2**32 - 1], "uint32"), ("int64", [0, 2**62, 2**63 - 1], "int64"),
+    ("uint64", [0, 2**63, 2**64 - 1], "uint64"), ("float16", [0, 0.5, 1], "float16"),
+    ("float32", [0, 0.5, 1], "float32"), (np.float64, [0, 0.5, 1], "float64"), ("uint8", [0, 128, 255], "uint8"),
+    ((1, 0), [1, 0.5, 0], None)])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "float32", "float64"])
+def test_rescale_intensity_to_types(dtype, out_range, expected, to):
+    """Most types were refused, by an argument that the function does not have."""
+    to = to or ("float64" if dtype == "float64" else "float32")
+    image = np.array([[0, 100, 200], [0, 100, 200]], dtype)
+    same(exposure.rescale_intensity(image, out_range=out_range), np.array([expected, expected], to))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS + ["int32", "uint64"])
+@pytest.mark.parametrize("in_range", [(11, 74.8), (0, 300), (-40.5, 90), "uint16", np.array([10.25, 120.75])])
+def test_rescale_intensity_by_any_range(dtype, in_range):
+    """Of integers a range of fractions, or beyond their type, was a ValueError."""
+    image = np.array([list(range(0, 126, 5))], dtype)
+    black, white = (0, 65535) if isinstance(in_range, str) else in_range
+    top = np.iinfo(dtype).max
+    lo = np.iinfo(dtype).min if black < 0 else 0
+    limited = np.minimum(np.maximum(image.astype(float), black), white)
+    expected = lo + (limited - black) / (white - black) * (float(top) - lo)
+    own = exposure.rescale_intensity(image, in_range)
+    assert own.dtype == dtype and own.shape == image.shape and int(own.max()) <= top
+    np.testing.assert_allclose(own.astype(float), expected, rtol=1e-12, atol=0.5000001)
+
+
+def test_rescale_intensity_to_integers_of_what_is_undefined():
+    image = np.array([[np.nan, 0, 0.5, np.inf, 1, -np.inf]], "float32")
+    same(exposure.rescale_intensity(image, out_range="int8"), np.array([[0, 0, 64, 127, 127, 0]], "int8"))
+    same(exposure.rescale_intensity(image, out_range="float64"), image.astype("float64"))
+
+
 @pytest.mark.parametrize("gamma, gain", [(1, 1), (2, 1), (0.5, 1), (0, 1), (0.8, 0.7), (1.5, 1.3)])
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS)
 def test_adjust_gamma(dtype, gamma, gain, skimage):
@@ -209,11 +285,24 @@ def test_adjust_gamma(dtype, gamma, gain, skimage):
         np.testing.assert_allclose(own, other, rtol=1e-5)
 
 
-def test_adjust_gamma_refuses(skimage):
+@pytest.mark.parametrize("dtype, values, gamma, gain, expected", [
+    ("int16", [0, 100, 16384, 32767], 2, 1, [0, 0, 8192, 32767]), ("int8", [0, 64, 127], 2, 1, [0, 32, 127]),
+    ("int32", [0, 2**30, 2**31 - 1], 1, 1, [0, 2**30, 2**31 - 1]), ("int16", [0, 100, 32767], 1, 2, [0, 200, 32767]),
+    ("int64", [0, 2**62, 2**63 - 1], 1, 1, [0, 2**62, 2**63 - 1]), ("uint64", [0, 2**63], 1, 2, [0, 2**64 - 1]),
+    ("float64", [0.5, 2], 2, 1, [0.25, 4]), ("float32", [0.5, 3, np.nan], 2, 1, [0.25, 9, np.nan])])
+def test_adjust_gamma_of_signed_integers_and_large_floats(dtype, values, gamma, gain, expected):
+    """The full scale began at the lowest integer, and floats were limited to 1. 64-bit integers overflowed."""
+    for image in (np.array([values], dtype), memoryview(np.array([values], dtype))):
+        same(np.asarray(exposure.adjust_gamma(image, gamma, gain)), np.array([expected], dtype))
+
+
+def test_adjust_gamma_refuses():
     with pytest.raises(ValueError, match="negative"):
         exposure.adjust_gamma(picture("uint8"), -1)
-    with pytest.raises(ValueError, match="negative"):
-        exposure.adjust_gamma(signed("int16"), 2, like="skimage")
+    for like in (None, "skimage"):
+        for image in (signed("int16"), signed("float64")):
+            with pytest.raises(ValueError, match="the image has negative values"):
+                exposure.adjust_gamma(image, 2, like=like)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS)
@@ -233,8 +322,11 @@ def test_match_histograms_keeps_the_type(dtype):
     np.testing.assert_array_equal(out, imgstat.match(image, reference))
     both = exposure.match_histograms(np.stack([image, image]), np.stack([reference, reference // 2]), channel_axis=0)
     np.testing.assert_array_equal(both[0], out)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="as many axes"):
         exposure.match_histograms(image, np.stack([reference, reference]))
+    for like in (None, "skimage"):  # zip() spoke of its arguments
+        with pytest.raises(ValueError, match="the image has 2 channels, the reference 3"):
+            exposure.match_histograms(np.stack([image] * 2), np.stack([image] * 3), channel_axis=0, like=like)
 
 
 @pytest.mark.parametrize("shape", [(64, 96), (120, 80), (70, 91)])
@@ -287,15 +379,40 @@ def test_what_is_no_numpy_array():
     assert out.format == "H" and out.tolist() == imgstat.equalize(view).tolist()
 
 
+@pytest.mark.parametrize("call", [
+    exposure.histogram, exposure.cumulative_distribution, exposure.equalize_hist, exposure.rescale_intensity,
+    lambda x: exposure.equalize_hist(x, mask=exposure.equalize_hist(x)),
+    lambda x: exposure.rescale_intensity(x, (11, 74.8)),
+    lambda x: exposure.adjust_gamma(x, 2), lambda x: exposure.match_histograms(x, x), exposure.is_low_contrast])
+@pytest.mark.parametrize("shape", [(10, 5, 4), (10, 20), (200,)])
+def test_buffers_of_any_axes(call, shape):
+    """Those of one and three axes were an AttributeError: they have no reshape."""
+    image = np.arange(200, dtype="uint8").reshape(shape)
+    for buffer in (memoryview(image), imgstat.normalize(memoryview(image))):
+        for own, other in zip(*(np.atleast_1d(call(x)) for x in (buffer, np.asarray(buffer)))):
+            np.testing.assert_array_equal(np.asarray(own), other)
+
+
+def test_channels_of_buffers():
+    image = picture("uint8", (10, 20, 3))
+    for buffer in (memoryview(image), imgstat.normalize(memoryview(image), out_range=(0, 255), in_range=(0, 255))):
+        rows = exposure.histogram(buffer, channel_axis=-1)[0]
+        assert [row.tolist() for row in rows] == exposure.histogram(image, channel_axis=-1)[0].tolist()
+        assert exposure.is_low_contrast(buffer) == exposure.is_low_contrast(image)
+        np.testing.assert_array_equal(exposure.match_histograms(buffer, buffer, channel_axis=-1), image)
+
+
 def test_numpy_is_not_imported():
     code = """
 import sys, array
 import imgstat
 from imgstat import exposure
-view = memoryview(bytes(range(200))).cast("B", (10, 20))
-exposure.histogram(view), exposure.cumulative_distribution(view), exposure.equalize_hist(view)
-exposure.rescale_intensity(view), exposure.adjust_gamma(view, 2), exposure.match_histograms(view, view)
-exposure.equalize_adapthist(view), exposure.is_low_contrast(view)
+for view in (memoryview(bytes(range(200))).cast("B", (10, 20)), memoryview(bytes(range(200))).cast("B", (10, 4, 5)),
+             memoryview(bytes([7] * 200)).cast("B", (10, 20)), array.array("H", range(200))):
+    exposure.histogram(view), exposure.cumulative_distribution(view), exposure.equalize_hist(view)
+    exposure.rescale_intensity(view), exposure.adjust_gamma(view, 2), exposure.match_histograms(view, view)
+    exposure.is_low_contrast(view)
+exposure.equalize_adapthist(memoryview(bytes(range(200))).cast("B", (10, 20)))
 assert "numpy" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

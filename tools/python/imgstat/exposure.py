@@ -3,7 +3,11 @@
 
 By default values are imgstat's own: the type of the image is kept, values are rounded, percentiles and equalization of
 floats are exact, undefined samples (NaN, infinities) pass, and the image may be of any library and on a GPU.
-`like="skimage"` gives the values and the types of scikit-image, for numpy arrays; numpy is imported then, and not before.
+`like="skimage"` gives the values and the types of scikit-image, for numpy arrays.
+
+numpy is imported for `like="skimage"`, and for what the library has no transform for: some ranges and types of
+`rescale_intensity`, some images of `adjust_gamma`, channels of a buffer. Transforms then return a numpy array, and numpy
+refuses most images on a GPU.
 
 An image is taken as scikit-image takes it: all samples are of one channel unless `channel_axis` names the axis of
 channels. Histograms are numpy arrays for numpy arrays, else memoryviews.
@@ -23,7 +27,7 @@ __all__ = [
     "match_histograms", "rescale_intensity",
 ]
 
-MOST_BINS = 1 << 26  # one a value, of integers beyond 16 bits
+MOST_BINS = 1 << 24  # of the library
 FORMATS = {"B": "uint8", "b": "int8", "H": "uint16", "h": "int16", "I": "uint32", "i": "int32", "L": "uint64",
            "l": "int64", "Q": "uint64", "q": "int64", "e": "float16", "f": "float32", "d": "float64"}
 LUMA = (0.2125, 0.7154, 0.0721)  # of scikit-image's rgb2gray
@@ -32,23 +36,25 @@ LUMA = (0.2125, 0.7154, 0.0721)  # of scikit-image's rgb2gray
 # ---- What an image is --------------------------------------------------------------------------------------------
 
 
-def _type(image: Any) -> str:
-    """The name of its sample type, as numpy has it."""
-    if not hasattr(image, "dtype"):
-        return FORMATS[memoryview(image).format.lstrip("@=<")]
-    dtype = image.dtype  # that of numpy has a name in either order of bytes
+def _name(dtype: Any) -> str:
+    """The name of a type, as numpy has it in either order of bytes: of a name, a type, or a dtype of any library."""
     name: str = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     return name.rpartition(".")[2]
+
+
+def _type(image: Any) -> str:
+    """The name of its sample type."""
+    return _name(image.dtype) if hasattr(image, "dtype") else FORMATS[memoryview(image).format.lstrip("@=<")]
 
 
 def _limits(name: str) -> tuple[float, float]:
     """The full scale of a type, as scikit-image has it: that of floats is -1 to 1."""
     if name in ("uint10", "uint12", "uint14"):
         return 0, 2 ** int(name[4:]) - 1
-    if name == "float" or name.startswith("float"):
-        return -1, 1
-    if name not in FORMATS.values():
+    if name != "float" and name not in FORMATS.values():
         raise ValueError(f"{name!r} is no type of samples")
+    if name.startswith("float"):
+        return -1, 1
     bits = int(name.lstrip("uint"))
     return (0, 2**bits - 1) if name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -61,16 +67,31 @@ def _shape(image: Any) -> tuple[int, ...]:
     return tuple(getattr(image, "shape", ())) or tuple(memoryview(image).shape or ())
 
 
+def _reshaped(image: Any, shape: tuple[int, ...]) -> Any:
+    """The image with other axes: a buffer that has no such method as a memoryview."""
+    if hasattr(image, "reshape"):
+        return image.reshape(shape)
+    view: Any = memoryview(image)
+    return view.cast("B").cast(view.format, shape)
+
+
 def _one_channel(image: Any) -> Any:
-    """The image with two axes, so that no axis is taken for channels."""
+    """The image with at most two axes, so that no axis is taken for channels."""
     shape = _shape(image)
-    if len(shape) == 2:
-        return image
-    return image.reshape((shape[0], -1) if len(shape) > 2 else (1, -1))
+    return image if len(shape) <= 2 else _reshaped(image, (shape[0], math.prod(shape[1:])))
 
 
 def _with_axes_of(image: Any, result: Any) -> Any:
-    return result if len(_shape(image)) == 2 else result.reshape(_shape(image))
+    return result if len(_shape(image)) <= 2 else _reshaped(result, _shape(image))
+
+
+def _indexable(image: Any) -> Any:
+    """The image, or what numpy makes of a buffer: memoryviews have no index of several axes."""
+    if hasattr(image, "reshape"):
+        return image
+    import numpy
+
+    return numpy.asarray(image)
 
 
 def _channels(image: Any, axis: int | None) -> list[Any]:
@@ -81,7 +102,8 @@ def _channels(image: Any, axis: int | None) -> list[Any]:
     if not -n_axes <= axis < n_axes:
         raise ValueError(f"channel_axis={axis} is no axis of an image with {n_axes}")
     before = (slice(None),) * (axis % n_axes)
-    return [_one_channel(image[(*before, i)]) for i in range(_shape(image)[axis])]
+    pixels = _indexable(image)
+    return [_one_channel(pixels[(*before, i)]) for i in range(_shape(image)[axis])]
 
 
 def _is_like_skimage(like: str | None) -> bool:
@@ -109,6 +131,21 @@ def _extrema(channels: Sequence[Any]) -> tuple[Any, Any]:
     return min(stats.min for stats in found), max(stats.max for stats in found)
 
 
+def _counts_of_values(channel: Any, lo: int, hi: int) -> memoryview:
+    """The counts of the integers lo, lo + 1 ... hi in a channel that has no others."""
+    if _type(channel)[-2:] in ("t8", "16"):
+        h = _imgstat.histogram(channel)
+        first = int(lo - h.range[0])
+        return memoryview(h.counts)[first : first + hi - lo + 1]
+    least, most = _extrema([channel])
+    # The ends of a range are doubles, exact to 2^53. Beyond, bins between the extrema are exact.
+    span = (least, most + 1) if max(-least, most) < 2**53 else None
+    h = _imgstat.histogram(channel, bins=most - least + 1, range=span)
+    counts = memoryview(bytearray(8 * (hi - lo + 1))).cast("Q")
+    counts[least - lo : most - lo + 1] = memoryview(h.counts)
+    return counts
+
+
 def _counts(channels: Sequence[Any], nbins: int, source_range: str) -> tuple[list[memoryview], array[Any]]:
     """The counts of each channel in the same bins, and the centers of these."""
     if source_range not in ("image", "dtype"):
@@ -120,18 +157,12 @@ def _counts(channels: Sequence[Any], nbins: int, source_range: str) -> tuple[lis
             lo, hi = lo - 0.5, hi + 0.5
         found = [_imgstat.histogram(channel, bins=nbins, range=(lo, hi)) for channel in channels]
         edges = memoryview(found[0].edges)
-        centers = array("d", ((a + b) / 2 for a, b in itertools.pairwise(edges)))
+        centers: array[Any] = array("d", ((a + b) / 2 for a, b in itertools.pairwise(edges)))
         return [memoryview(h.counts) for h in found], centers
     if hi - lo >= MOST_BINS:
         raise ValueError(f"the image has integers from {lo} to {hi}: more than {MOST_BINS} bins of one value")
-    if _type(channels[0])[-2:] in ("t8", "16"):
-        found = [_imgstat.histogram(channel) for channel in channels]
-        first = int(lo - found[0].range[0])
-        counts = [memoryview(h.counts)[first : first + hi - lo + 1] for h in found]
-    else:
-        found = [_imgstat.histogram(channel, bins=hi - lo + 1, range=(lo - 0.5, hi + 0.5)) for channel in channels]
-        counts = [memoryview(h.counts) for h in found]
-    return counts, array("q", range(lo, hi + 1))
+    centers = array("q" if hi < 2**63 else "Q", range(lo, hi + 1))
+    return [_counts_of_values(channel, lo, hi) for channel in channels], centers
 
 
 def histogram(image: Any, nbins: int = 256, source_range: str = "image", normalize: bool = False, *,
@@ -199,14 +230,28 @@ def _equalized(image: Any, nbins: int, mask: Any) -> Any:
     return _mapped(image, lambda x: numpy.interp(x, centers, share).astype(_float_of(image)))
 
 
-def _rescaled(image: Any, black: float, white: float, lo: float, hi: float, dtype: str) -> Any:
+def _rounded(values: Any, dtype: str, lo: float) -> Any:
+    """The nearest integers of a type, none below lo, which NaN become."""
+    import numpy
+
+    top = _limits(dtype)[1]
+    with numpy.errstate(invalid="ignore"):  # no double is the top of 64 bits
+        integers = numpy.fmax(numpy.rint(values), lo).astype(dtype)
+    return numpy.where(values >= top, numpy.array(top, dtype), integers)
+
+
+def _rescaled(image: Any, black: float, white: float, lo: float, hi: float, dtype: str, is_like_skimage: bool) -> Any:
     import numpy
 
     def rescale(x: Any) -> Any:
-        x = numpy.clip(x, black, white)
-        if black == white:
-            return numpy.clip(x, lo, hi).astype(dtype)
-        return ((x - black) / (white - black) * (hi - lo) + lo).astype(dtype)
+        x = x if is_like_skimage else x.astype("float64")
+        y = numpy.clip(x, black, white)
+        y = numpy.clip(y, lo, hi) if black == white else (y - black) / (white - black) * (hi - lo) + lo
+        if is_like_skimage:
+            return y.astype(dtype)
+        if dtype.startswith("float"):
+            return numpy.where(numpy.isfinite(x), y, x).astype(dtype)
+        return _rounded(y, dtype, lo)
 
     return _mapped(image, rescale)
 
@@ -284,42 +329,60 @@ def equalize_adapthist(image: Any, kernel_size: int | Sequence[int] | None = Non
     return _adapted(image, tiles, clip_limit)
 
 
-def _range(image: Any, given: Any) -> tuple[float, float]:
-    """What in_range or out_range means."""
-    name = given if isinstance(given, str) else getattr(given, "__name__", None)
+def _range(image: Any, given: Any) -> tuple[str, float, float]:
+    """What in_range or out_range means: its name, "" of a pair, and its ends."""
+    if hasattr(given, "__iter__") and not isinstance(given, str):
+        lo, hi = given
+        return "", float(lo), float(hi)
+    name = _name(given)
     if name == "image":
         lo, hi = _extrema([_one_channel(image)])
-    elif name is not None:
-        lo, hi = _limits(_type(image) if name == "dtype" else name)
     else:
-        lo, hi = given
-    return float(lo), float(hi)
+        lo, hi = _limits(_type(image) if name == "dtype" else name)
+    return name, float(lo), float(hi)
 
 
 def rescale_intensity(image: Any, in_range: Any = "image", out_range: Any = "dtype", *, like: str | None = None) -> Any:
     """Stretches the range `in_range` of an image to `out_range`.
 
     A range is "image" (extrema), "dtype" (full scale: of floats from 0, or from -1 if the image has negative values),
-    the name of a type, such as "uint12", or a pair. A pair as `out_range` gives floats (float32; float64 of float64),
-    the name of a type that type, all else the type of the image. Integers are rounded; like="skimage": they are cut
-    off, and floats are float64.
+    a type or its name, such as "uint12", or a pair. A pair or "float" as `out_range` gives floats (float32; float64 of
+    float64), another type that type, all else the type of the image. An image of one value keeps it, limited to
+    `out_range`. Integers are rounded; like="skimage": they are cut off, and floats are float64.
+
+    >>> rescale_intensity(memoryview(bytes([3, 5, 5, 6])).cast("B", (2, 2))).tolist()
+    [[0, 170], [170, 255]]
     """
     is_like_skimage = _is_like_skimage(like)
-    black, white = _range(image, in_range)
-    lo, hi = _range(image, out_range)
-    is_named = isinstance(out_range, str) or hasattr(out_range, "__name__")
-    if is_named and out_range != "image" and black >= 0:
-        lo = 0
-    kept = out_range in ("dtype", "image") if is_named else False
-    name = getattr(out_range, "__name__", out_range) if is_named else "float"
-    dtype: Any = _type(image) if kept else "uint16" if name in ("uint10", "uint12", "uint14") else name
+    own = _type(image)
+    source_name, black, white = _range(image, in_range)
+    name, lo, hi = _range(image, out_range)
+    if name not in ("", "image") and black >= 0:
+        lo = 0.0
+    wide = "float64" if own == "float64" else "float32"
+    types = {"": wide, "float": wide, "dtype": own, "image": own, "uint10": "uint16", "uint12": "uint16",
+             "uint14": "uint16"}
     if is_like_skimage:
-        wanted = _float_of(image) if not is_named else "float64" if dtype == "float" else dtype
-        return _rescaled(image, black, white, lo, hi, wanted)
-    if black == white:
-        return image.copy() if kept else _imgstat.normalize(_one_channel(image), out_range=(lo, hi), dtype=dtype)
-    return _with_axes_of(image, _imgstat.normalize(_one_channel(image), in_range=(black, white), out_range=(lo, hi),
-                                                   dtype=None if kept else dtype))
+        types |= {"": _float_of(image), "float": "float64"}
+    dtype = types.get(name, name)
+    if is_like_skimage:
+        return _rescaled(image, black, white, lo, hi, dtype, True)
+    if not (black <= white and all(map(math.isfinite, (black, white, lo, hi)))):
+        raise ValueError(f"in_range={in_range!r} should be finite and ascend, and out_range={out_range!r} be finite")
+
+    # The library makes three types and the image's own. Of integers it takes ranges of integers that they can be.
+    kind: Any = None if dtype == own else "float" if dtype == wide else dtype
+    least, most = (-math.inf, math.inf) if _is_float(image) else map(float, _limits(own))
+    source, target = (black, white), (lo, hi)
+    if source_name == "image" and black == white:
+        source = target = max(lo, least), min(hi, most)
+    fits = _is_float(image) or all(end.is_integer() and least <= end <= most for end in source)
+    if fits and kind in (None, "float", "uint8", "uint16") and source[0] < source[1] and target[0] < target[1]:
+        out = _imgstat.normalize(_one_channel(image), in_range=source, out_range=target, dtype=kind)
+        return _with_axes_of(image, out)
+    import numpy
+
+    return _rescaled(numpy.asarray(image), black, white, lo, hi, dtype, False)
 
 
 def match_histograms(image: Any, reference: Any, *, channel_axis: int | None = None, like: str | None = None) -> Any:
@@ -329,40 +392,49 @@ def match_histograms(image: Any, reference: Any, *, channel_axis: int | None = N
     """
     if len(_shape(image)) != len(_shape(reference)):
         raise ValueError("the image and the reference should have as many axes")
-    pairs = list(zip(_channels(image, channel_axis), _channels(reference, channel_axis), strict=True))
     is_like_skimage = _is_like_skimage(like)
     if not is_like_skimage and channel_axis is None:
-        return _with_axes_of(image, _imgstat.match(*pairs[0]))
+        return _with_axes_of(image, _imgstat.match(_one_channel(image), _one_channel(reference)))
     import numpy
 
+    image = numpy.asarray(image)
+    channels, wanted = _channels(image, channel_axis), _channels(numpy.asarray(reference), channel_axis)
+    if len(channels) != len(wanted):
+        raise ValueError(f"the image has {len(channels)} channels, the reference {len(wanted)}: they should be as many")
     if channel_axis is None:
-        return _matched(*pairs[0]).reshape(image.shape).astype(_float_of(image), copy=False)
+        return _matched(channels[0], wanted[0]).reshape(image.shape).astype(_float_of(image), copy=False)
     function = _matched if is_like_skimage else _imgstat.match
     shape = image.shape[:channel_axis % image.ndim] + image.shape[channel_axis % image.ndim + 1 :]
-    planes = [function(*pair).astype(image.dtype, copy=False).reshape(shape) for pair in pairs]
-    return numpy.stack(planes, axis=channel_axis)
+    planes = map(function, channels, wanted)
+    return numpy.stack([x.astype(image.dtype, copy=False).reshape(shape) for x in planes], axis=channel_axis)
 
 
 def adjust_gamma(image: Any, gamma: float = 1, gain: float = 1, *, like: str | None = None) -> Any:
     """Raises an image, scaled to 0..1, to the power `gamma`, and multiplies it by `gain`.
 
-    Integers are rounded and limited to their range. like="skimage": those of more than 8 bits are cut off.
+    Integers are scaled by the largest of their type, rounded and limited to their range; floats are taken as they are.
+    An image with negative values is a ValueError. like="skimage": integers of more than 8 bits are cut off.
     """
     if gamma < 0:
         raise ValueError(f"gamma={gamma} should not be negative")
-    if not _is_like_skimage(like) and gain == 1 and gamma > 0:
-        return _with_axes_of(image, _imgstat.normalize(_one_channel(image), gamma=gamma))
+    is_like_skimage = _is_like_skimage(like)
+    name, flat = _type(image), _one_channel(image)
+    low, high = (0, 1) if name.startswith("u") else _extrema([flat])
+    if low < 0:
+        raise ValueError("the image has negative values")
+    # The library's unit range is 0 to the top of unsigned integers, and 0 to 1 of floats.
+    if not is_like_skimage and gain == 1 and gamma > 0 and name[0] in "uf" and high <= 1:
+        return _with_axes_of(image, _imgstat.normalize(flat, gamma=gamma))
     import numpy
 
-    if _extrema([_one_channel(image)])[0] < 0:
-        raise ValueError("the image has negative values")
-    top = _limits(_type(image))[1]
-    is_rounded = not _is_float(image) and (like is None or _type(image) == "uint8")
+    image = numpy.asarray(image)
+    least, top = _limits(name)
+    is_rounded = not _is_float(image) and (not is_like_skimage or name == "uint8")
 
     def adjust(x: Any) -> Any:
         with numpy.errstate(invalid="ignore"):  # of negative values that the image has not
             y = (x / top) ** gamma * top * gain
-            return (numpy.minimum(numpy.rint(y), top) if is_rounded else y).astype(image.dtype)
+            return _rounded(y, name, least) if is_rounded else y.astype(image.dtype)
 
     return _mapped(image, adjust)
 
@@ -373,6 +445,7 @@ def adjust_gamma(image: Any, gamma: float = 1, gain: float = 1, *, like: str | N
 def _gray(image: Any) -> Any:
     """The luma of RGB, of RGBA before white, in 0..1."""
     top = 1 if _is_float(image) else _limits(_type(image))[1]
+    image = _indexable(image)
     channels = [image[..., c] / top for c in range(_shape(image)[2])]
     if len(channels) == 4:
         channels = [1 + (channel - 1) * channels[3] for channel in channels[:3]]
