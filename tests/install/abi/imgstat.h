@@ -330,8 +330,11 @@ typedef struct ImgstatInput {
 /* In these functions err is all zero and never NULL. On failure they may write a sentence to
  * err->message; the library puts the name of the input before it. */
 
-/* imgstat_file_open of an input. name: begins messages. The struct is copied; what `context` points
- * to outlives the open file. */
+/* What records keep: bytes of the name of an input, or of a group. */
+enum { IMGSTAT_NAME_MOST = 65535 };
+
+/* imgstat_file_open of an input. name: begins messages; with more than IMGSTAT_NAME_MOST bytes it
+ * is an IMGSTAT_ERR_ARG. The struct is copied; what `context` points to outlives the open file. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open_input(const char *name,
                                                                      const ImgstatInput *input,
                                                                      const ImgstatOpen *how,
@@ -935,7 +938,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path
 
 /* Writes a host image as a file of one page. path: "-" is standard output. like: NULL, or a file
  * with a selected page; the output takes over the profiles, tags and layout of that page. The
- * nodata value of the image is recorded where the format has one. how: NULL means all zero. */
+ * nodata value of the image is recorded where the format has one. Samples beyond the bits that the
+ * file records are limited. how: NULL means all zero. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *image,
                                                                 int16_t alpha, const char *path,
                                                                 ImgstatFile *like,
@@ -961,7 +965,9 @@ typedef struct ImgstatJob {
      * messages, and an ending may name the format. Both live until the batch ends. */
     const ImgstatInput *source;
     const ImgstatOutput *sink; /* its functions are called on one thread at a time */
-    const char *group;         /* NULL (""), or the group of a data set that its images belong to */
+    /* NULL (""), or the group of a data set that its images belong to. With more than
+     * IMGSTAT_NAME_MOST bytes the job fails, as with such a name of a `source`. */
+    const char *group;
     bool only_mapped; /* with IMGSTAT_BY_ALL: not measured; it gets the transfer of the others */
 } ImgstatJob;
 
