@@ -10,72 +10,22 @@
  * window of the next is known: threads replace words by bytes before their turn to be returned. */
 #include "codec/parallel_inflate.h"
 
-#include "base/thread_pool.h"
-#include "codec/block_search.h"
 #include "codec/deflate.h"
 #include "codec/inflate.h"
-#include "codec/inflate_part.h"
 
 #include <stdlib.h>
 
 enum {
     HEAD_BYTES = 2,
     CHECK_BITS = 32,
-    PARTS_OF_THREAD = 2,
-    LEAST_PART = 1 << 10, /* more than the head of a block */
-    FRONT_ROOM = 1 << 17, /* decoded in order */
-    MOST_TRIES = 16,      /* places in a part where no block begins after all */
-    MOST_MISSES = 8       /* parts in vain, beyond four for each that was accepted */
+    FRONT_ROOM = 1 << 17 /* decoded in order */
 };
-
-typedef enum PartState {
-    PART_READY,    /* read, and nobody decodes it */
-    PART_SEARCHED, /* a thread looks for its first block */
-    PART_DECODED,  /* a thread decodes from `start` on */
-    PART_COMPLETE, /* decoded from `start` on */
-    PART_IN_VAIN,  /* searched and decoded without result */
-    PART_IN_ORDER, /* left to the thread that reads */
-    PART_ACCEPTED, /* what precedes it is known: this and what follows */
-    PART_RESOLVED, /* a thread replaces its words */
-    PART_FINAL     /* bytes, or words that the thread that reads replaces */
-} PartState;
-
-/* A part, the place where a block begins in it, and who has it: guarded by the lock. */
-typedef struct Part {
-    PartState state;
-    BlockStart start;
-    atomic_bool cancelled;
-    InflatePart decoded;
-} Part;
 
 struct ParallelInflater {
     uint64_t total;
-    InflateRead *read;
-    void *context;
-    PieceRing ring;
-    uint8_t **input; /* of each slot of the ring */
-    size_t *n_input;
-    Part *part; /* one for each slot */
-    size_t n_parts;
-    bool input_ended;
-    uint64_t oldest; /* part that has a slot */
-    uint64_t first;  /* part that holds the place of `front` */
-    uint64_t next;   /* part that no thread has taken yet */
-    /* Of these parts, all before `front`, the accepted ones are to be returned. */
-    uint64_t turn, turns_end;
-    unsigned hits, misses;
-    bool stop;
-    /* With two threads the other one takes every second part: what is decoded in order costs less,
-     * so between them each decodes what it does best. */
-    bool alternates;
-    pthread_mutex_t lock;
-    pthread_cond_t loaded;  /* for threads */
-    pthread_cond_t changed; /* for the thread that reads */
-    pthread_t *thread;
-    unsigned n_threads;
-    /* In order. */
+    InflateParts *parts;
     bool begun, failed, ended;
-    DeflateDecoder front;
+    DeflateDecoder front;       /* up to where all is decoded */
     uint8_t *memory;            /* DEFLATE_WINDOW bytes and more that were decoded last */
     uint8_t *returned, *at;     /* in memory: the ends of what was returned and decoded */
     const InflatePart *current; /* whose words and bytes are returned; NULL: those in memory */
@@ -84,270 +34,44 @@ struct ParallelInflater {
     uint32_t adler;
 };
 
-static Part *part_of(const ParallelInflater *inflater, uint64_t k)
+/* Returns whether there is more input. */
+static bool load(ParallelInflater *inflater)
 {
-    return &inflater->part[k % inflater->n_parts];
+    return inflate_parts_load(inflater->parts,
+                              inflater->begun ? bit_reader_place(&inflater->front.reader) : 0);
 }
-
-/* Whether the block that was found in a part may begin at a place. With the lock. */
-static bool begins_at(const Part *part, uint64_t place)
-{
-    return part->start.least <= place && place <= part->start.place;
-}
-
-/* Whether accepted parts wait for their turn. */
-static bool has_turns(const ParallelInflater *inflater)
-{
-    return inflater->turn < inflater->turns_end;
-}
-
-/* ---- Threads ---- */
-
-static void set_state(ParallelInflater *inflater, Part *part, PartState state, BlockStart start)
-{
-    pthread_mutex_lock(&inflater->lock);
-    part->state = state;
-    part->start = start;
-    pthread_cond_signal(&inflater->changed);
-    pthread_mutex_unlock(&inflater->lock);
-}
-
-static void run_part(ParallelInflater *inflater, uint64_t k)
-{
-    Part *const part = part_of(inflater, k);
-    const uint64_t bits = 8 * (uint64_t)inflater->ring.piece_bytes, end = (k + 1) * bits;
-    BlockStart start = {0, 0};
-    uint64_t at = k * bits;
-    for (unsigned i = 0; i < MOST_TRIES; i++) {
-        if (!block_search(&inflater->ring, &at, end, &part->cancelled, &start))
-            break;
-        set_state(inflater, part, PART_DECODED, start);
-        if (inflate_part_decode(&part->decoded, &inflater->ring, start.place, end,
-                                &part->cancelled)) {
-            set_state(inflater, part, PART_COMPLETE, start);
-            return;
-        }
-        set_state(inflater, part, PART_SEARCHED, start);
-    }
-    set_state(inflater, part, PART_IN_VAIN, start);
-}
-
-/* Takes the next part, if its input and that of the part behind it are there. With the lock. */
-static bool take_part(ParallelInflater *inflater, uint64_t *k)
-{
-    const uint64_t loaded = atomic_load(&inflater->ring.loaded);
-    if (inflater->next <= inflater->first)
-        inflater->next = inflater->first + 1;
-    if (inflater->alternates)
-        inflater->next |= 1;
-    if (inflater->next + !inflater->input_ended >= loaded ||
-        inflater->misses > MOST_MISSES + 4 * inflater->hits)
-        return false;
-    *k = inflater->next++;
-    part_of(inflater, *k)->state = PART_SEARCHED;
-    return true;
-}
-
-/* Returns a part whose words nobody replaces yet, or NULL. With the lock. */
-static Part *take_accepted(const ParallelInflater *inflater)
-{
-    for (uint64_t k = inflater->turn; k < inflater->turns_end; k++) {
-        Part *const part = part_of(inflater, k);
-        if (part->state == PART_ACCEPTED) {
-            part->state = PART_RESOLVED;
-            return part;
-        }
-    }
-    return NULL;
-}
-
-static void *thread_main(void *context)
-{
-    ParallelInflater *const inflater = context;
-    uint64_t k;
-    pthread_mutex_lock(&inflater->lock);
-    while (!inflater->stop) {
-        Part *const accepted = take_accepted(inflater);
-        if (!accepted && !take_part(inflater, &k)) {
-            pthread_cond_wait(&inflater->loaded, &inflater->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&inflater->lock);
-        if (accepted) {
-            inflate_part_resolve(&accepted->decoded);
-            set_state(inflater, accepted, PART_FINAL, accepted->start);
-        } else {
-            run_part(inflater, k);
-        }
-        pthread_mutex_lock(&inflater->lock);
-    }
-    pthread_mutex_unlock(&inflater->lock);
-    return NULL;
-}
-
-/* ---- Input ---- */
-
-/* Waits until no thread uses the oldest part, and makes its slot free. */
-static void retire_part(ParallelInflater *inflater)
-{
-    Part *const part = part_of(inflater, inflater->oldest);
-    pthread_mutex_lock(&inflater->lock);
-    atomic_store(&part->cancelled, true);
-    while (part->state == PART_SEARCHED || part->state == PART_DECODED)
-        pthread_cond_wait(&inflater->changed, &inflater->lock);
-    inflater->misses += part->state == PART_COMPLETE || part->state == PART_IN_VAIN;
-    inflater->oldest++;
-    pthread_mutex_unlock(&inflater->lock);
-}
-
-/* Goes on to the part that holds the place of `front`. With the lock. */
-static void move_first(ParallelInflater *inflater)
-{
-    inflater->first =
-        bit_reader_place(&inflater->front.reader) / (8 * (uint64_t)inflater->ring.piece_bytes);
-}
-
-/* Reads a part. Returns false if there is none. */
-static bool load_part(ParallelInflater *inflater)
-{
-    PieceRing *const ring = &inflater->ring;
-    const uint64_t k = atomic_load(&ring->loaded);
-    const size_t slot = k % ring->n_slots;
-    size_t n = 0;
-    while (n < ring->piece_bytes) {
-        const size_t got =
-            inflater->read(inflater->context, inflater->input[slot] + n, ring->piece_bytes - n);
-        if (got == 0)
-            break;
-        n += got;
-    }
-    Part *const part = &inflater->part[slot];
-    pthread_mutex_lock(&inflater->lock);
-    inflater->input_ended = n < ring->piece_bytes;
-    if (n > 0) {
-        inflater->n_input[slot] = n;
-        part->state = PART_READY;
-        atomic_store(&part->cancelled, false);
-        atomic_store_explicit(&ring->loaded, k + 1, memory_order_release);
-    }
-    pthread_cond_broadcast(&inflater->loaded);
-    pthread_mutex_unlock(&inflater->lock);
-    return n > 0;
-}
-
-/* Reads as many parts as there are free slots. Returns whether there was one. */
-static bool load_parts(ParallelInflater *inflater)
-{
-    bool any = false;
-    if (inflater->begun) {
-        pthread_mutex_lock(&inflater->lock);
-        move_first(inflater);
-        pthread_mutex_unlock(&inflater->lock);
-        while (inflater->oldest < (has_turns(inflater) ? inflater->turn : inflater->first))
-            retire_part(inflater);
-    }
-    while (!inflater->input_ended &&
-           atomic_load(&inflater->ring.loaded) < inflater->oldest + inflater->n_parts)
-        any |= load_part(inflater);
-    return any;
-}
-
-/* ---- In order ---- */
 
 static bool begin(ParallelInflater *inflater)
 {
-    load_parts(inflater);
-    if (inflater->n_input[0] < HEAD_BYTES ||
-        !inflate_head_is_usual(inflater->input[0], inflater->total) ||
-        !bit_reader_seek(&inflater->front.reader, &inflater->ring, 8 * HEAD_BYTES))
+    const PieceRing *const ring = inflate_parts_ring(inflater->parts);
+    if (!load(inflater) || ring->bytes[0] < HEAD_BYTES ||
+        !inflate_head_is_usual(ring->slot[0], inflater->total) ||
+        !bit_reader_seek(&inflater->front.reader, ring, 8 * HEAD_BYTES))
         return false;
     inflater->front.inside = BLOCK_HEAD;
     inflater->begun = true;
     return true;
 }
 
-/* Accepts the first part, which begins at the place of `front`. All bytes in memory are returned.
- */
-static void accept(ParallelInflater *inflater)
-{
-    Part *const part = part_of(inflater, inflater->first);
-    const DeflateDecoder *const decoder = &part->decoded.decoder;
-    inflate_part_follow(&part->decoded, inflater->at - DEFLATE_WINDOW);
-    inflate_part_window(&part->decoded, inflater->memory);
-    inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
-    inflater->front = *decoder;
-    inflater->made += inflate_part_size(&part->decoded);
-    inflater->ended = decoder->inside == BLOCK_HEAD && decoder->last;
-    pthread_mutex_lock(&inflater->lock);
-    part->state = PART_ACCEPTED;
-    inflater->hits++;
-    if (!has_turns(inflater))
-        inflater->turn = inflater->first;
-    inflater->turns_end = inflater->first + 1;
-    move_first(inflater);
-    pthread_mutex_unlock(&inflater->lock);
-}
-
-/* Waits until no thread decodes the first part from `place` on. Meanwhile other parts are decoded.
- * With the lock. */
-static void await_first(ParallelInflater *inflater, Part *part, uint64_t place)
-{
-    if (part->state == PART_READY)
-        part->state = PART_IN_ORDER;
-    while (part->state == PART_SEARCHED ||
-           (part->state == PART_DECODED && begins_at(part, place))) {
-        uint64_t k;
-        if (!inflater->alternates && take_part(inflater, &k)) {
-            pthread_mutex_unlock(&inflater->lock);
-            run_part(inflater, k);
-            pthread_mutex_lock(&inflater->lock);
-        } else {
-            pthread_cond_wait(&inflater->changed, &inflater->lock);
-        }
-    }
-    if (part->state == PART_DECODED && part->start.place < place)
-        atomic_store(&part->cancelled, true);
-}
-
-/* Accepts the part that begins at the place of `front`, if there is one. While others wait for
- * their turn, it waits for none. */
+/* Accepts the part that begins at the place of `front`, if there is one. All bytes in memory are
+ * returned. */
 static bool accept_next(ParallelInflater *inflater)
 {
-    if (inflater->front.inside != BLOCK_HEAD || inflater->made < DEFLATE_WINDOW ||
-        inflater->first == 0 || inflater->first >= atomic_load(&inflater->ring.loaded))
+    if (inflater->ended || inflater->made > inflater->total || inflater->made < DEFLATE_WINDOW ||
+        inflater->front.inside != BLOCK_HEAD)
         return false;
-    const uint64_t place = bit_reader_place(&inflater->front.reader);
-    Part *const part = part_of(inflater, inflater->first);
-    pthread_mutex_lock(&inflater->lock);
-    if (!has_turns(inflater))
-        await_first(inflater, part, place);
-    const bool fits = part->state == PART_COMPLETE && begins_at(part, place);
-    pthread_mutex_unlock(&inflater->lock);
-    if (fits)
-        accept(inflater);
-    return fits;
-}
-
-/* Makes the accepted part whose turn it is the one that is returned. Returns false if there is
- * none. */
-static bool return_next(ParallelInflater *inflater)
-{
-    pthread_mutex_lock(&inflater->lock);
-    while (has_turns(inflater) && part_of(inflater, inflater->turn)->state < PART_ACCEPTED)
-        inflater->turn++;
-    const bool any = has_turns(inflater);
-    if (any) {
-        Part *const part = part_of(inflater, inflater->turn++);
-        while (part->state == PART_RESOLVED)
-            pthread_cond_wait(&inflater->changed, &inflater->lock);
-        part->state = PART_FINAL;
-        inflater->current = &part->decoded;
-        inflater->n_returned = 0;
-    }
-    if (has_turns(inflater))
-        pthread_cond_broadcast(&inflater->loaded);
-    pthread_mutex_unlock(&inflater->lock);
-    return any;
+    InflatePart *const part =
+        inflate_parts_find(inflater->parts, bit_reader_place(&inflater->front.reader));
+    if (!part)
+        return false;
+    inflate_part_follow(part, inflater->at - DEFLATE_WINDOW);
+    inflate_part_window(part, inflater->memory);
+    inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
+    inflater->front = part->decoder;
+    inflater->made += inflate_part_size(part);
+    inflater->ended = part->decoder.inside == BLOCK_HEAD && part->decoder.last;
+    inflate_parts_accept(inflater->parts);
+    return true;
 }
 
 /* Decodes on in order. Returns false on a fault. */
@@ -365,7 +89,7 @@ static bool decode_in_order(ParallelInflater *inflater)
     inflater->made += (size_t)(inflater->at - before);
     inflater->ended = stop == DECODE_END;
     return stop != DECODE_WRONG &&
-           (stop != DECODE_INPUT || inflater->at > before || load_parts(inflater));
+           (stop != DECODE_INPUT || inflater->at > before || load(inflater));
 }
 
 /* Decodes more, if it can. Returns false on a fault. */
@@ -374,17 +98,18 @@ static bool advance(ParallelInflater *inflater)
     inflater->current = NULL;
     if (!inflater->begun && !begin(inflater))
         return false;
-    load_parts(inflater);
-    while (inflater->made <= inflater->total && !inflater->ended && accept_next(inflater))
+    load(inflater);
+    while (accept_next(inflater))
         continue;
-    return return_next(inflater) ||
-           (decode_in_order(inflater) && inflater->made <= inflater->total);
+    inflater->current = inflate_parts_next(inflater->parts);
+    inflater->n_returned = 0;
+    return inflater->current || (decode_in_order(inflater) && inflater->made <= inflater->total);
 }
 
 /* Whether all that the stream decodes to is in memory or in `current`. */
 static bool is_over(const ParallelInflater *inflater)
 {
-    return inflater->ended && !has_turns(inflater);
+    return inflater->ended && !inflate_parts_waiting(inflater->parts);
 }
 
 /* Copies at most n bytes that are decoded. */
@@ -428,76 +153,33 @@ bool parallel_inflater_end(ParallelInflater *inflater, bool *surplus)
         return false;
     bit_reader_drop(reader, reader->n % 8);
     while (!bit_reader_has(reader, CHECK_BITS))
-        if (!load_parts(inflater))
+        if (!load(inflater))
             return false;
     for (unsigned i = 0; i < CHECK_BITS / 8; i++)
         check = check << 8 | bit_reader_take(reader, 8);
-    *surplus = bit_reader_has(reader, 1) || (load_parts(inflater) && bit_reader_has(reader, 1));
+    *surplus = bit_reader_has(reader, 1) || (load(inflater) && bit_reader_has(reader, 1));
     return check == inflater->adler;
 }
 
-/* ---- Memory and threads ---- */
+/* ---- Memory ---- */
 
 void parallel_inflater_destroy(ParallelInflater *inflater)
 {
     if (!inflater)
         return;
-    pthread_mutex_lock(&inflater->lock);
-    inflater->stop = true;
-    for (size_t i = 0; i < inflater->n_parts && inflater->part; i++)
-        atomic_store(&inflater->part[i].cancelled, true);
-    pthread_cond_broadcast(&inflater->loaded);
-    pthread_mutex_unlock(&inflater->lock);
-    for (unsigned i = 0; i < inflater->n_threads; i++)
-        pthread_join(inflater->thread[i], NULL);
-    for (size_t i = 0; i < inflater->n_parts; i++) {
-        if (inflater->part)
-            buffer_cache_release(inflater->part[i].decoded.memory);
-        if (inflater->input)
-            buffer_cache_release(inflater->input[i]);
-    }
+    inflate_parts_destroy(inflater->parts);
     buffer_cache_release(inflater->memory);
-    pthread_cond_destroy(&inflater->changed);
-    pthread_cond_destroy(&inflater->loaded);
-    pthread_mutex_destroy(&inflater->lock);
-    free(inflater->thread);
-    free(inflater->part);
-    free(inflater->n_input);
-    free(inflater->input);
     free(inflater);
 }
 
 unsigned parallel_inflater_used_parts(const ParallelInflater *inflater)
 {
-    return inflater->hits;
+    return inflate_parts_accepted(inflater->parts);
 }
 
 size_t parallel_inflater_bytes(size_t part_bytes)
 {
-    return PARTS_OF_THREAD * (INFLATE_PART_ROOM + part_bytes + sizeof(Part)) + FRONT_ROOM;
-}
-
-static bool get_memory(ParallelInflater *inflater, unsigned threads, BufferCache *buffers)
-{
-    const size_t n = inflater->n_parts;
-    inflater->input = calloc(n, sizeof *inflater->input);
-    inflater->n_input = calloc(n, sizeof *inflater->n_input);
-    inflater->part = calloc(n, sizeof *inflater->part);
-    inflater->thread = calloc(threads, sizeof *inflater->thread);
-    inflater->memory = buffer_cache_acquire(buffers, DEFLATE_WINDOW + FRONT_ROOM);
-    if (!inflater->input || !inflater->n_input || !inflater->part || !inflater->thread ||
-        !inflater->memory)
-        return false;
-    bool complete = true;
-    for (size_t i = 0; i < n; i++) {
-        inflater->input[i] = buffer_cache_acquire(buffers, inflater->ring.piece_bytes);
-        inflater->part[i].decoded.memory = buffer_cache_acquire(buffers, INFLATE_PART_ROOM);
-        complete = complete && inflater->input[i] && inflater->part[i].decoded.memory;
-    }
-    inflater->ring.slot = inflater->input;
-    inflater->ring.bytes = inflater->n_input;
-    inflater->ring.n_slots = n;
-    return complete;
+    return inflate_parts_bytes(part_bytes) + FRONT_ROOM;
 }
 
 ParallelInflater *parallel_inflater_create(uint64_t total, unsigned threads, size_t part_bytes,
@@ -507,24 +189,14 @@ ParallelInflater *parallel_inflater_create(uint64_t total, unsigned threads, siz
     if (!inflater)
         return NULL;
     inflater->total = total;
-    inflater->read = read;
-    inflater->context = context;
     inflater->adler = 1;
-    inflater->ring.piece_bytes = part_bytes > LEAST_PART ? part_bytes : LEAST_PART;
-    inflater->n_parts = (size_t)PARTS_OF_THREAD * threads;
-    inflater->alternates = threads == 2;
-    pthread_mutex_init(&inflater->lock, NULL); /* cannot fail with default attributes on Linux */
-    pthread_cond_init(&inflater->changed, NULL);
-    pthread_cond_init(&inflater->loaded, NULL);
-    bool good = get_memory(inflater, threads, buffers);
-    if (good)
+    inflater->memory = buffer_cache_acquire(buffers, DEFLATE_WINDOW + FRONT_ROOM);
+    if (inflater->memory)
+        inflater->parts = inflate_parts_create(threads, part_bytes, read, context, buffers);
+    if (inflater->parts) {
         inflater->returned = inflater->at = inflater->memory + DEFLATE_WINDOW;
-    while (good && inflater->n_threads < threads - 1) {
-        good = thread_start(&inflater->thread[inflater->n_threads], thread_main, inflater);
-        inflater->n_threads += good;
-    }
-    if (good || inflater->n_threads > 0)
         return inflater;
+    }
     parallel_inflater_destroy(inflater);
     return NULL;
 }

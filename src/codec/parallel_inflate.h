@@ -3,14 +3,7 @@
 #ifndef IMGSTAT_CODEC_PARALLEL_INFLATE_H
 #define IMGSTAT_CODEC_PARALLEL_INFLATE_H
 
-#include "base/buffer_cache.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* Reads the next compressed bytes: at most `room`. Returns how many; 0: there are no more. */
-typedef size_t InflateRead(void *context, uint8_t *to, size_t room);
+#include "codec/inflate_parts.h"
 
 typedef struct ParallelInflater ParallelInflater;
 
