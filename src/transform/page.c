@@ -268,8 +268,10 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
     const Undefined undefined =
         undefined_of(pipeline->write, decoder, shape, transfer, reader->page.mask != NULL);
     bool done = false;
-    if (mapper->transfer && !undefined.any && !decoder->how.salvage && palette_used(decoder) &&
-        sample == page->sample && strcmp(output->encoder->format->name, page->format) == 0)
+    /* Masked pixels stay, while others of the same colour are mapped: colours cannot tell them. */
+    if (mapper->transfer && !undefined.any && !reader->page.mask && !decoder->how.salvage &&
+        palette_used(decoder) && sample == page->sample &&
+        strcmp(output->encoder->format->name, page->format) == 0)
         IMGSTAT_TRY(write_palette(mapper, worker, decoder, output, &done, err));
     if (done)
         return IMGSTAT_OK;

@@ -34,6 +34,8 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
                                        decoder->page.sample, decoder->page.bits, &palette->colours,
                                        err);
     }
+    if (res == IMGSTAT_OK && usable && decoder->page.has_nodata)
+        imgstat_image_set_nodata(&palette->colours, decoder->page.nodata);
     if (res == IMGSTAT_OK && usable)
         usable = codec->palette(decoder, &palette->colours, &palette->n_colors);
     if (res != IMGSTAT_OK || !usable)

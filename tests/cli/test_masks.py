@@ -8,10 +8,11 @@ import json
 import math
 import random
 import struct
+import zlib
 
 import harness
 import tiff_tree
-from harness import SAMPLES, check, is_run, modules, png, run, skip
+from harness import SAMPLES, check, is_run, modules, png, png_chunk, run, skip
 
 (np,) = modules("numpy")
 
@@ -294,6 +295,56 @@ def test_transforms(program, folder):
         run(program, "equalize", "--clahe", "--force", "--compression", "none", path, "-o", out)
         outputs.append([v for v, on in zip(read(out, "u8")[0], mask) if on])
     check(outputs[0] == outputs[1], "clahe: masked samples count")
+
+
+def palette_png(colours, indices, width, alpha):
+    """Of 8-bit indices."""
+    rows = b"".join(b"\0" + bytes(indices[i:i + width]) for i in range(0, len(indices), width))
+    header = struct.pack(">IIBBBBB", width, len(indices) // width, 8, 3, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"PLTE", bytes(sum(colours, []))), (b"tRNS", bytes(alpha)),
+              (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(png_chunk(*chunk) for chunk in chunks)
+
+
+def palette_page(colours, indices, width):
+    tags, *pixels = directory("u8", width, len(indices) // width, indices)
+    table = [257 * (colours[i][c] if i < len(colours) else 0) for c in range(3) for i in range(256)]
+    return [tag for tag in tags if tag[0] != 262] + [(262, 3, [3]), (320, 3, table)], *pixels
+
+
+def test_palettes(program, folder):
+    # Masked pixels had the new colours of others, and masked and nodata samples counted as clamped.
+    colours = [[0, 200, 250], [60, 80, 100], [90, 70, 50], [40, 100, 60], [80, 80, 80]]
+    width, alpha = 5, [0, 255, 255, 90, 255]
+    indices = [0, 1, 2, 3, 4, 1, 2, 3, 0, 4, 3, 3, 2, 1, 0]
+    mask = [i % 4 != 1 and index > 0 for i, index in enumerate(indices)]
+    paths = [folder / name for name in ("p.png", "c.tif", "p.tif", "d.tif")]
+    paths[0].write_bytes(palette_png(colours, indices, width, alpha))
+    write(paths[1], directory("u8", width, 3, sum((colours[i] + [alpha[i]] for i in indices), []), 4, alpha=True))
+    own = mask_page(mask, width, 3)
+    write(paths[2], palette_page(colours, indices, width), own)
+    write(paths[3], directory("u8", width, 3, sum((colours[i] for i in indices), []), 3), own)
+    (folder / "m.png").write_bytes(png(width, 3, 8, bytes(255 * valid for valid in mask)))
+
+    def pixels(path):
+        """Of a TIFF, which a PNG is turned into."""
+        if path.suffix == ".png":
+            run(program, "normalize", "--force", "--in-range=0,255", "--compression", "none", path, "-o", folder / "again.tif")
+            return read(folder / "again.tif", "u8")[0]
+        table = tiff_tree.read(path).chain[0].fields.get(320)
+        values = read(path, "u8")[0]
+        return tuple(table[256 * c + i] // 257 for i in values for c in range(3)) if table else values
+
+    for pair, ways in ((paths[:2], (["--mask", folder / "m.png"], ["--alpha", "mask"], ["--nodata", "80"], [])),
+                       (paths[2:], ([], ["--mask", "none"], ["--mask", "none", "--nodata", "60"]))):
+        for words in [[*method, *way] for way in ways for method in (*METHODS, [*METHODS[1], "--channels", "luma"])]:
+            results = []
+            for path in pair:
+                out = folder / f"out{path.suffix}"
+                coding = ["--compression", "none"] if out.suffix == ".tif" else []
+                line = run(program, *words, *coding, "--force", "--json", path, "-o", out).stdout
+                results.append((json.loads(line).get("clamped"), pixels(out)))
+            check(results[0] == results[1], f"{pair[0].name} {words}: {results[0]}, as colours {results[1]}")
 
 
 def test_nodata_to_bytes(program, folder):
