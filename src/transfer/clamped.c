@@ -74,7 +74,7 @@ static KeyLimits limits_of(const Map *map)
     if (map->kind == MAP_LINEAR)
         return linear_limits(map, limits);
     if (map->kind == MAP_AFFINE || map->kind == MAP_POWER) {
-        limits.least = map->black;
+        limits.least = map->black + (map->black_part > 0);
         limits.most = map->white;
     }
     return limits;

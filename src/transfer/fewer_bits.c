@@ -4,6 +4,20 @@
 
 #include "record/widen.h"
 
+/* Gives a map the parameters of another one that has a scale `factor` times as fine. */
+static void divide_parameters(const Map *wide, uint32_t factor, Map *map)
+{
+    map->kind = wide->kind;
+    map->black = wide->black / factor;
+    map->white = wide->white / factor;
+    map->black_part = (double)(wide->black % factor) / factor;
+    map->white_part = (double)(wide->white % factor) / factor;
+    map->center = wide->center / factor;
+    map->divisor = wide->divisor / factor;
+    map->factor = wide->factor;
+    map->offset = wide->offset;
+}
+
 ImgstatResult transfer_fewer_bits(BufferCache *buffers, const Transfer *wide, unsigned bits,
                                   Transfer **out, ImgstatError *err)
 {
@@ -17,7 +31,9 @@ ImgstatResult transfer_fewer_bits(BufferCache *buffers, const Transfer *wide, un
                                err));
     transfer->transform = wide->transform;
     transfer->like = wide->like;
+    transfer->has_parameters = wide->has_parameters;
     for (size_t m = 0; m < wide->n_maps; m++) {
+        divide_parameters(&wide->maps[m], factor, &transfer->maps[m]);
         if (wide->maps[m].passthrough) {
             map_unchanged_image(&transfer->maps[m]);
             transfer_unchanged(transfer, &transfer->maps[m]);

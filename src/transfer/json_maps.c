@@ -95,6 +95,21 @@ static unsigned kinds_of(json_object *map)
     return n;
 }
 
+/* Finds the key of a black or white. That of an unsigned type may lie between two levels. */
+static bool read_level(json_object *object, ImgstatSample sample, uint64_t *key, double *part)
+{
+    const double end = (double)((uint32_t)1 << sample_bits(sample));
+    if (sample_is_float(sample) || sample_is_signed(sample) ||
+        !json_object_is_type(object, json_type_double))
+        return json_value_key(object, sample, key);
+    const double x = json_object_get_double(object);
+    if (!(x >= 0 && x < end))
+        return false;
+    *key = (uint64_t)x;
+    *part = x - (double)*key;
+    return true;
+}
+
 /* Reads the parameters that the table of a map was made from. */
 static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_object,
                                      ImgstatTransform transform, Map *map)
@@ -107,8 +122,8 @@ static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_
         map->kind = MAP_AFFINE;
         if (!json_object_object_get_ex(object, "black", &black) ||
             !json_object_object_get_ex(object, "white", &white) ||
-            !json_value_key(black, map->from, &map->black) ||
-            !json_value_key(white, map->from, &map->white))
+            !read_level(black, map->from, &map->black, &map->black_part) ||
+            !read_level(white, map->from, &map->white, &map->white_part))
             return json_wrong(reader, "\"black\" and \"white\" are not values of the sample type");
         return IMGSTAT_OK;
     case IMGSTAT_MEANSTD:
@@ -119,6 +134,8 @@ static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_
         return json_double(reader, object, "to_stddev", &map->factor);
     case IMGSTAT_GAMMA:
         map->kind = MAP_POWER;
+        map->black = map->full_lo;
+        map->white = map->full_hi;
         return json_double(reader, object, "gamma", &map->factor);
     default:
         return json_wrong(reader, "a method without parameters has \"parameters\"");

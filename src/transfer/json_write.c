@@ -160,12 +160,22 @@ static bool has_parameters(const Transfer *transfer, const Map *map)
            (map->kind == MAP_AFFINE || map->kind == MAP_LINEAR || map->kind == MAP_POWER);
 }
 
+/* Puts a black or white: `part` above a key. */
+static void put_key_level(TextBuffer *text, const char *key, ImgstatSample sample, uint64_t value,
+                          double part)
+{
+    if (part > 0)
+        put_key_real(text, key, (double)value + part);
+    else
+        put_key_value(text, key, sample, value);
+}
+
 /* Puts the parameters of a map. */
 static void put_parameters(TextBuffer *text, const Map *map)
 {
     if (map->kind == MAP_AFFINE) {
-        put_key_value(text, "black", map->from, map->black);
-        put_key_value(text, "white", map->from, map->white);
+        put_key_level(text, "black", map->from, map->black, map->black_part);
+        put_key_level(text, "white", map->from, map->white, map->white_part);
     } else if (map->kind == MAP_POWER) {
         put_key_real(text, "gamma", map->factor);
     } else {

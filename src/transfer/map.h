@@ -117,10 +117,11 @@ typedef struct Map {
     uint32_t passthrough; /* all samples pass, in another type or depth rescaled */
     uint32_t same_scale;  /* the output has the type and the full scale of `from` */
     uint32_t has_nodata;
-    uint64_t nodata_key;       /* of `from`; such samples pass */
-    uint64_t full_lo, full_hi; /* full scale of `from`, keys */
-    uint64_t black, white;     /* keys of `from` */
-    uint64_t origin;           /* key of `from` that MAP_LINEAR counts from */
+    uint64_t nodata_key;           /* of `from`; such samples pass */
+    uint64_t full_lo, full_hi;     /* full scale of `from`, keys */
+    uint64_t black, white;         /* keys of `from` */
+    double black_part, white_part; /* of a table: how far they lie above these (fewer_bits.c) */
+    uint64_t origin;               /* key of `from` that MAP_LINEAR counts from */
     double center, divisor, factor, offset;
     uint64_t n;                          /* valid samples */
     uint64_t first;                      /* samples with the smallest key (MAP_EQUALIZE) */

@@ -122,6 +122,40 @@ def test_depths(program, folder):
     check(merged >= 20 and refused >= 10, f"{merged} merged, {refused} refused")
 
 
+def test_parameters_of_depths(program, folder):
+    # Images of fewer bits than the scale had no parameters and no clamped samples, and those of a saved gamma were all
+    # clamped.
+    there, saved = folder / "in", folder / "t.json"
+    there.mkdir()
+    images = {bits: draw(bits, 96, bits) for bits in (2, 4, 8, 16)}
+    for bits, values in images.items():
+        (there / f"{bits}.tif").write_bytes(packed(bits, values))
+    scale = {bits: 65535 // ((1 << bits) - 1) for bits in images}
+    every = [v * scale[bits] for bits, values in images.items() for v in values]
+    black, white = black_and_white(every, 10)
+    mean = Fraction(sum(every), len(every))
+    stddev = math.sqrt(sum((v - mean) ** 2 for v in every) / len(every))
+    lo, hi = mean - Fraction(stddev), mean + Fraction(stddev)  # that become 0 and full scale
+    cases = {"percentile=10,10": (("black", black), ("white", white), black, white),
+             "meanstd=50%,50%": (("mean", mean), ("stddev", stddev), lo, hi),
+             "gamma=2": (("gamma", None), ("gamma", None), 0, 65535)}
+    for method, (one, other, low, high) in cases.items():
+        first = lines(program, "normalize", "--together", "--method", method, "--json", "--save-transfer", saved, "--force",
+                      there, "-o", folder / "out")
+        again = lines(program, "apply", saved, "--json", "--force", there, "-o", folder / "out")
+        kept = {made["from"]["bits"]: made["maps"][0]["parameters"] for made in json.loads(saved.read_text())["transfers"]}
+        for line in first + again:
+            bits = line["transfer"]["from"]["bits"]
+            found, counts = line["transfer"]["maps"][0], line["clamped"]
+            check(kept[bits] == found, f"{method}, {bits} bits: {kept[bits]} is saved of {found}")
+            for key, value in (one, other):
+                want = 2 if value is None else float(Fraction(value) / scale[bits])
+                check(math.isclose(found[key], want, rel_tol=1e-12), f"{method}, {bits} bits: {found}, not {key} {want}")
+            wide = [v * scale[bits] for v in images[bits]]
+            want = (len(wide), sum(v < low for v in wide), sum(v > high for v in wide))
+            check((counts["samples"], counts["low"], counts["high"]) == want, f"{method}, {bits} bits: {counts}, not {want}")
+
+
 def test_depths_without_the_deepest(program, folder):
     """The order of the files does not matter, and neither does whether a file has the common depth."""
     (folder / "in").mkdir()

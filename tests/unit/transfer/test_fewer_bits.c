@@ -47,3 +47,21 @@ Test(fewer_bits, every_value)
         transfer_destroy(wide);
     }
 }
+
+/* They were lost, and with them the count of clamped samples. */
+Test(fewer_bits, parameters)
+{
+    static const uint64_t counts[3] = {5, 3, 9};
+    static const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    Transfer *const wide = make(&method, counts), *narrow;
+    cr_assert_eq(transfer_fewer_bits(NULL, wide, 8, &narrow, NULL), IMGSTAT_OK);
+    const Map *const map = &narrow->maps[0];
+    cr_expect(narrow->has_parameters);
+    cr_expect_eq(map->kind, MAP_AFFINE);
+    cr_expect_eq(map->black, 3); /* 1000 = 3 * 257 + 229 */
+    cr_expect_eq(map->black_part, 229.0 / 257.0);
+    cr_expect_eq(map->white, 237); /* 61000 = 237 * 257 + 91 */
+    cr_expect_eq(map->white_part, 91.0 / 257.0);
+    transfer_destroy(narrow);
+    transfer_destroy(wide);
+}

@@ -497,3 +497,41 @@ Test(transfer_json, parameters_are_beside_tables)
     record_destroy(record);
     imgstat_image_release(&image);
 }
+
+/* Those of fewer bits than the scale that they were measured on. */
+Test(transfer_json, black_and_white_between_levels)
+{
+    static const char given[] = "{\"black\":52.25,\"white\":154.5}";
+    static const char *const wrong[] = {"{\"black\":-0.5,\"white\":154.5}",
+                                        "{\"black\":52.25,\"white\":256.0}",
+                                        "{\"black\":52.25,\"white\":\"154.5\"}"};
+    ImagePro image = image_of(example_in, 8, 8, 1, IMGSTAT_U8, 8);
+    const TransferShape shape = shape_of(&image, -1, false);
+    Record *const record = plain_record(&image);
+    const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    Transfer *transfer;
+    cr_assert_eq(transfer_create_counts(&method, &shape, record, NULL, NULL, &transfer, NULL),
+                 IMGSTAT_OK);
+    transfer->maps[0].black_part = 0.25;
+    transfer->maps[0].white_part = 0.5;
+    Transfer *const again = reload(transfer);
+    cr_expect_eq(again->maps[0].black, 52);
+    cr_expect_eq(again->maps[0].black_part, 0.25);
+    cr_expect_eq(again->maps[0].white, 154);
+    cr_expect_eq(again->maps[0].white_part, 0.5);
+    char *const text = transfer_to_json(transfer, NULL), *const at =
+                                                             text ? strstr(text, given) : NULL;
+    cr_assert_not_null(at);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *const other = malloc(strlen(text) + 100);
+        cr_assert_not_null(other);
+        sprintf(other, "%.*s%s%s", (int)(at - text), text, wrong[i], at + strlen(given));
+        expect_read(other, false);
+        free(other);
+    }
+    free(text);
+    transfer_destroy(again);
+    transfer_destroy(transfer);
+    record_destroy(record);
+    imgstat_image_release(&image);
+}
