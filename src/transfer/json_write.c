@@ -269,9 +269,10 @@ static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
     put_type(text, to, transfer->to_bits);
     put_pair(text, "range", to, transfer->range.lo_key, transfer->range.hi_key);
     put_close(text, '}');
-    /* Luma may have any value, so its map ignores nodata. */
-    if (transfer->passthrough.has_nodata)
-        put_key_value(text, "nodata", transfer->from, transfer->passthrough.nodata_key);
+    /* Luma may have any value, so its map ignores nodata. An infinity passes anyway. */
+    const uint64_t nodata = transfer->passthrough.nodata_key;
+    if (transfer->passthrough.has_nodata && !map_undefined(transfer->from, nodata))
+        put_key_value(text, "nodata", transfer->from, nodata);
     put_maps(text, transfer, put);
 }
 

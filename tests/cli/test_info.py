@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What info lists of pages that cannot be decoded, and how sentences name pages. usage: test_info.py IMGSTAT"""
+"""What info lists of pages that cannot be decoded and of nodata values, and how sentences name pages.
+
+usage: test_info.py IMGSTAT"""
 
 import json
+import math
 
 import harness
-from harness import check, run
+from harness import check, run, tiff
 from tiff_tree import LONG, SHORT, Page, gray, write
 
 ROWS = [[100 * y + x for x in range(8)] for y in range(6)]
@@ -57,6 +60,26 @@ def test_undecodable(program, folder):
         run(program, "info", "--page", "0.1", path)
         stats = run(program, "stats", "--page", "0.1", path, status=1)
         check(b"page 0.1: holds 64-bit complex" in stats.stderr, f"{stats.stderr}")
+
+
+def test_nodata_that_is_no_number(program, folder):
+    # It was shown as "-", and null in JSON, as if there were none; an infinity made saved transfers that none could read.
+    path, saved, out = folder / "a.tif", folder / "t.json", folder / "o.tif"
+    for text, name in (("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity"), ("7", 7), (None, None)):
+        path.write_bytes(tiff("f32", 3, 2, [1.0, 2.0, 3.0, math.inf, 4.0, math.nan]))
+        words = [f"--nodata={text}"] if text else []
+        run(program, "normalize", "--force", *words, path, "-o", out)
+        line = json.loads(run(program, "info", "--json", out).stdout)
+        check(line["nodata"] == name, f"{text}: {line['nodata']!r}")
+        of_all = json.loads(run(program, "--by", "all", "--json", *words, path).stdout)
+        check(of_all.get("nodata") == name, f"{text}: {of_all.get('nodata')!r} of all images")
+        shown = f"nodata {text}\n".encode()
+        for command in (["info", out], [out], [*words, path], ["--by", "all", *words, path]):
+            done = run(program, *command)
+            check((shown in done.stdout) == bool(text), f"{text}, {command}: {done.stdout!r}")
+        run(program, "normalize", "--force", *words, path, "-o", out, "--save-transfer", saved)
+        run(program, "apply", "--force", *words, saved, path, "-o", folder / "again.tif")
+        check(out.read_bytes() == (folder / "again.tif").read_bytes(), f"{text}: a saved transfer")
 
 
 def test_broken(program, folder):

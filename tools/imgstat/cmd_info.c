@@ -93,7 +93,7 @@ static void put_kinds(FILE *out, const ImgstatPage *page, const ImgstatLayout *l
     const char *separator = "";
     if (page->has_nodata) {
         char text[TEXT_NUMBER];
-        text_short_value(text, page->nodata);
+        text_nodata(text, page->nodata);
         fprintf(out, "nodata %s", text);
         separator = ", ";
     }

@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,14 @@ json_object *line_value(ImgstatValue value, bool defined)
     if (defined)
         text_value(text, value);
     return line_raw(text);
+}
+
+json_object *line_nodata(ImgstatValue value)
+{
+    const double x = imgstat_value_double(value);
+    if (isfinite(x))
+        return line_value(value, true);
+    return line_string(isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
 }
 
 /* Bytes as JSON: those of UTF-8 stay. */

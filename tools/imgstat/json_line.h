@@ -32,6 +32,9 @@ json_object *line_real(double value);
 /* Returns a value, or null if it is not defined. */
 json_object *line_value(ImgstatValue value, bool defined);
 
+/* Returns a nodata value: a number, "NaN", "Infinity" or "-Infinity", since null means none. */
+json_object *line_nodata(ImgstatValue value);
+
 json_object *line_boolean(bool value);
 
 json_object *line_sentences(const Sentences *list);

@@ -267,7 +267,7 @@ static void add_images(json_object *object, const MergedImages *merged)
     line_add(object, "failed", line_count(merged->failed));
     add_region(object, &merged->kind.region);
     if (merged->kind.has_nodata)
-        line_add(object, "nodata", line_value(merged->kind.nodata, true));
+        line_add(object, "nodata", line_nodata(merged->kind.nodata));
 }
 
 static bool has_key(const FieldInfo *info, const char *key)
@@ -479,7 +479,7 @@ void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const
     line_add(object, "channels", channels);
     line_add(object, "alpha",
              page->alpha < 0 ? line_raw("null") : line_count((uint64_t)page->alpha));
-    line_add(object, "nodata", line_value(page->nodata, page->has_nodata));
+    line_add(object, "nodata", page->has_nodata ? line_nodata(page->nodata) : line_raw("null"));
     line_add(object, "compression", line_string(layout->compression));
     line_add(object, "predictor", unsupported ? line_raw("null") : line_string(layout->predictor));
     line_add(object, "layout", unsupported ? line_raw("null") : new_layout(layout));

@@ -227,7 +227,7 @@ void print_table_heading(FILE *out, const Report *report)
         fprintf(out, " (%u bit%s used)", page->bits, page->bits == 1 ? "" : "s");
     if (page->has_nodata) {
         char text[TEXT_NUMBER];
-        text_short_value(text, page->nodata);
+        text_nodata(text, page->nodata);
         fprintf(out, ", nodata %s", text);
     }
     fputc('\n', out);

@@ -97,7 +97,7 @@ char *report_images(const Report *report)
     if (kind->bits != 8 * imgstat_sample_bytes(kind->sample))
         fprintf(stream, " (%u bit%s used)", kind->bits, kind->bits == 1 ? "" : "s");
     if (kind->has_nodata) {
-        text_short_value(count, kind->nodata);
+        text_nodata(count, kind->nodata);
         fprintf(stream, ", nodata %s", count);
     }
     memory_stream_close(stream);

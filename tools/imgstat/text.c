@@ -272,6 +272,15 @@ void text_short_value(char out[TEXT_NUMBER], ImgstatValue value)
         text_value(out, value);
 }
 
+void text_nodata(char out[TEXT_NUMBER], ImgstatValue value)
+{
+    const double x = imgstat_value_double(value);
+    if (isfinite(x))
+        text_short_value(out, value);
+    else
+        strcpy(out, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+}
+
 void text_grouped(char out[TEXT_NUMBER], uint64_t n)
 {
     char digits[TEXT_NUMBER];

@@ -66,6 +66,8 @@ void text_value(char out[TEXT_NUMBER], ImgstatValue value);
 void text_short(char out[TEXT_NUMBER], double value);
 /* Writes a value for people: integers exact, floats as text_short. */
 void text_short_value(char out[TEXT_NUMBER], ImgstatValue value);
+/* Writes a nodata value for people: as text_short_value does, or nan, inf, -inf. */
+void text_nodata(char out[TEXT_NUMBER], ImgstatValue value);
 
 /* Writes a count for people: "1,234,567". */
 void text_grouped(char out[TEXT_NUMBER], uint64_t n);
