@@ -128,7 +128,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     reference_destroy(reference);
     worker_close(&worker);
     feeding_destroy(jobs.feeding);
-    jobs_forget_failed(&jobs);
+    jobs_forget_measured(&jobs);
     pthread_mutex_destroy(&jobs.lock);
     device_list_release(&jobs.devices);
     memory_budget_release(&jobs.budget);

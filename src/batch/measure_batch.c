@@ -152,6 +152,7 @@ static bool report(void *context, size_t job, void *result)
     const ImgstatDone done = {.job = job,
                               .result = outcome->result,
                               .message = outcome->error.message,
+                              .lost_rows = outcome->lost_rows,
                               .seconds = outcome->seconds};
     if (run->feeding && !run->stopped)
         run->stopped = feeding_opened(run->feeding, &run->why) != IMGSTAT_OK;

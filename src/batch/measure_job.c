@@ -242,6 +242,7 @@ static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job, cons
     else
         (void)measure_groups(&m, &error);
     release_held(&m, false);
+    outcome->lost_rows = imgstat_file_lost_rows(m.file);
     imgstat_file_close(m.file);
     return !m.again;
 }

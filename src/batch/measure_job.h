@@ -36,6 +36,7 @@ typedef struct MeasureWorker {
 typedef struct Outcome {
     ImgstatResult result;
     ImgstatError error;
+    uint64_t lost_rows;
     double seconds;
 } Outcome;
 

@@ -14,8 +14,7 @@
 typedef struct Outcome {
     ImgstatDone done;
     ImgstatError error;
-    char *warnings; /* sentences, each with its NUL */
-    size_t warnings_bytes;
+    JobNotes notes;
     MappedPages mapped;
     AtomicFile *output; /* NULL, or lacks its name */
     size_t number;      /* of that output */
@@ -229,23 +228,31 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
 
 /* ---- One job --------------------------------------------------------------------------------- */
 
-static void keep_warning(void *context, const char *sentence)
+void job_notes_warn(void *context, const char *sentence)
 {
-    Outcome *const outcome = context;
+    JobNotes *const notes = context;
     const size_t bytes = strlen(sentence) + 1;
-    char *const grown = realloc(outcome->warnings, outcome->warnings_bytes + bytes);
+    char *const grown = realloc(notes->warnings, notes->warnings_bytes + bytes);
     if (!grown)
         return;
-    memcpy(grown + outcome->warnings_bytes, sentence, bytes);
-    outcome->warnings = grown;
-    outcome->warnings_bytes += bytes;
+    memcpy(grown + notes->warnings_bytes, sentence, bytes);
+    notes->warnings = grown;
+    notes->warnings_bytes += bytes;
 }
 
-static void drop_warnings(Outcome *outcome)
+void job_notes_clear(JobNotes *notes)
 {
-    free(outcome->warnings);
-    outcome->warnings = NULL;
-    outcome->warnings_bytes = 0;
+    free(notes->warnings);
+    *notes = (JobNotes){0};
+}
+
+/* A file that is not read again is reported with what measuring it told. */
+static void take_notes(Jobs *jobs, size_t index, Outcome *outcome)
+{
+    if (!jobs->notes)
+        return;
+    outcome->notes = jobs->notes[index];
+    jobs->notes[index] = (JobNotes){0};
 }
 
 /* Whether another process has made an output, which is skipped then. */
@@ -261,8 +268,10 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     ImgstatError *const err = &outcome->error;
     const bool exists = jobs->batch->skip_existing && job_output_exists(job);
     outcome->done.skipped = exists && codec_file_is_whole(job->output);
-    if (outcome->done.skipped)
+    if (outcome->done.skipped) {
+        take_notes(jobs, index, outcome);
         return IMGSTAT_OK;
+    }
     worker->redoes = exists;
     worker->output =
         jobs->n > 1 && synced_outputs_have_room(&jobs->outputs) ? &outcome->output : NULL;
@@ -270,20 +279,22 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
         memcpy(err, jobs->failed[index], error_bytes(jobs->failed[index]));
         return err->code;
     }
-    if (!job->output) /* it was measured */
+    if (!job->output) { /* it was measured */
+        take_notes(jobs, index, outcome);
         return IMGSTAT_OK;
+    }
     IMGSTAT_TRY(cancel_check(&worker->device->cancel, err));
     worker->mapped = jobs->batch->describe ? &outcome->mapped : NULL;
     ImgstatFile *file = NULL;
     if (!job_is_readable_again(job)) /* another job may write what this pipe reads */
         jobs_return_memory(jobs, worker);
-    ImgstatResult res = jobs_open(jobs, index, keep_warning, outcome, &file, err);
+    ImgstatResult res = jobs_open(jobs, index, job_notes_warn, &outcome->notes, &file, err);
     if (res == IMGSTAT_OK)
         res = jobs_reserve_memory(jobs, worker, index, file, err);
     if (res == IMGSTAT_OK)
         res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,
                            err);
-    outcome->done.lost_rows = file ? imgstat_file_lost_rows(file) : 0;
+    outcome->notes.lost_rows = file ? imgstat_file_lost_rows(file) : 0;
     imgstat_file_close(file);
     jobs_yield_memory(jobs, worker);
     if (outcome->output)
@@ -302,7 +313,7 @@ static ImgstatResult run_with_fallback(Jobs *jobs, TransformWorker *worker, size
     ImgstatResult res = run_job(jobs, worker, index, outcome);
     while (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &outcome->error) &&
            !job_reads_standard_input(&jobs->job[index])) {
-        drop_warnings(outcome);
+        job_notes_clear(&outcome->notes);
         mapped_pages_release(&outcome->mapped);
         res = run_job(jobs, worker, index, outcome);
     }
@@ -452,10 +463,14 @@ static bool report(void *context, size_t index, void *result)
     if (jobs->feeding && feeding_opened(jobs->feeding, NULL) != IMGSTAT_OK)
         atomic_store(&jobs->stop, true);
     device_list_report(&jobs->devices);
-    for (size_t at = 0; at < outcome->warnings_bytes; at += strlen(outcome->warnings + at) + 1)
+    const JobNotes *const notes = &outcome->notes;
+    for (size_t at = 0; at < notes->warnings_bytes; at += strlen(notes->warnings + at) + 1)
         if (batch->open.warn)
-            batch->open.warn(batch->open.warn_context, outcome->warnings + at);
-    drop_warnings(outcome);
+            batch->open.warn(batch->open.warn_context, notes->warnings + at);
+    outcome->done.lost_rows = notes->lost_rows;
+    if (!outcome->done.skipped)
+        outcome->done.lost_rows += reference_lost_rows(jobs->pipeline.reference);
+    job_notes_clear(&outcome->notes);
     outcome->done.mapped = outcome->mapped.items;
     outcome->done.n_mapped = outcome->done.result == IMGSTAT_OK ? outcome->mapped.n : 0;
     outcome->done.message = outcome->done.result == IMGSTAT_OK ? "" : outcome->error.message;

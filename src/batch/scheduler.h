@@ -26,6 +26,13 @@ void memory_budget_init(MemoryBudget *budget, uint64_t bytes);
 /* Releases the contents; nothing is reserved. */
 void memory_budget_release(MemoryBudget *budget);
 
+/* What reading the file of a job told. */
+typedef struct JobNotes {
+    char *warnings; /* sentences, each with its NUL */
+    size_t warnings_bytes;
+    uint64_t lost_rows;
+} JobNotes;
+
 typedef struct Jobs {
     const ImgstatBatch *batch;
     const ImgstatJob *job; /* n of them */
@@ -49,6 +56,7 @@ typedef struct Jobs {
     const TransformWorker *own; /* the worker of the calling thread */
     ImgstatError **failed;      /* n, why a job cannot be transformed, error_bytes() of each; NULL
                                  * where it can. Or NULL */
+    JobNotes *notes;            /* n, of the first read; or NULL */
     pthread_mutex_t lock;       /* guards what follows */
     SharedGroups groups;
     size_t measured;       /* jobs that the first read is done with */
@@ -108,8 +116,14 @@ void jobs_for_each(Jobs *jobs, TransformWorker *worker,
 /* Transforms and reports all jobs. worker: that of the first thread; it is closed on return. */
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
+/* Adds a sentence. notes: JobNotes. Without memory it is left out. */
+void job_notes_warn(void *notes, const char *sentence);
+
+/* Frees the contents, and empties it. */
+void job_notes_clear(JobNotes *notes);
+
 /* batch/shared_transfer.c: makes one transfer from all files, or one of each of their channels and
- * depths. Fills `failed`, `made` and pipeline.transfer. */
+ * depths. Fills `failed`, `notes`, `made` and pipeline.transfer. */
 ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
 /* batch/shared_transfer.c: a job cannot be transformed. Under the lock, or on one thread. */
@@ -119,7 +133,7 @@ void jobs_note_failure(Jobs *jobs, size_t index, const ImgstatError *error);
  * failure of one. own, err: whether this process failed. */
 ImgstatResult jobs_share_measured(Jobs *jobs, ImgstatResult own, ImgstatError *err);
 
-/* batch/shared_transfer.c: frees `failed`. */
-void jobs_forget_failed(Jobs *jobs);
+/* batch/shared_transfer.c: frees `failed` and `notes`. */
+void jobs_forget_measured(Jobs *jobs);
 
 #endif

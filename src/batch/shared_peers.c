@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* shared_peers.c: gives every process what all of them measured for a shared transfer: the files
- * that failed, and the records of the groups. */
+ * that failed, what reading the others told, and the records of the groups. */
 #include "batch/peers.h"
 #include "batch/scheduler.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void put_failures(void *context, ByteWriter *writer)
@@ -20,7 +21,7 @@ static void put_failures(void *context, ByteWriter *writer)
         }
 }
 
-static void keep_failures(void *context)
+static void keep(void *context)
 {
     (void)context; /* those of this process are among those of all */
 }
@@ -41,6 +42,43 @@ static ImgstatResult add_failures(void *context, ByteReader *reader, ImgstatErro
         jobs_note_failure(jobs, index, &failure);
         if (!jobs->failed[index])
             return error_memory(err, sizeof failure, "a failure");
+    }
+    return IMGSTAT_OK;
+}
+
+static void put_notes(void *context, ByteWriter *writer)
+{
+    const Jobs *const jobs = context;
+    for (size_t i = 0; i < jobs->n; i++) {
+        const JobNotes *const notes = &jobs->notes[i];
+        if (notes->warnings_bytes == 0 && notes->lost_rows == 0)
+            continue;
+        put_varint(writer, i);
+        put_varint(writer, notes->lost_rows);
+        put_varint(writer, notes->warnings_bytes);
+        put_bytes(writer, notes->warnings, notes->warnings_bytes);
+    }
+}
+
+static ImgstatResult add_notes(void *context, ByteReader *reader, ImgstatError *err)
+{
+    Jobs *const jobs = context;
+    while (!reader->failed && reader->at < reader->end) {
+        JobNotes *const notes = &jobs->notes[get_varint_up_to(reader, jobs->n - 1)];
+        const uint64_t lost_rows = get_varint(reader);
+        const size_t n = (size_t)get_varint(reader);
+        const uint8_t *const text = get_bytes(reader, n);
+        if (!text || notes->warnings_bytes > 0 || notes->lost_rows > 0)
+            continue;
+        notes->lost_rows = lost_rows;
+        if (n == 0)
+            continue;
+        notes->warnings = malloc(n);
+        if (!notes->warnings)
+            return error_memory(err, n, "warnings");
+        memcpy(notes->warnings, text, n);
+        notes->warnings[n - 1] = '\0';
+        notes->warnings_bytes = n;
     }
     return IMGSTAT_OK;
 }
@@ -83,8 +121,10 @@ ImgstatResult jobs_share_measured(Jobs *jobs, ImgstatResult res, ImgstatError *e
 {
     const ImgstatPeers *const peers = jobs->batch->peers;
     const PeerData failures = {
-        .context = jobs, .put = put_failures, .clear = keep_failures, .add = add_failures};
+        .context = jobs, .put = put_failures, .clear = keep, .add = add_failures};
+    const PeerData notes = {.context = jobs, .put = put_notes, .clear = keep, .add = add_notes};
     IMGSTAT_TRY(peers_combine(peers, &failures, res, err));
+    IMGSTAT_TRY(peers_combine(peers, &notes, IMGSTAT_OK, err));
     for (size_t g = 0; g < jobs->groups.n; g++) {
         const PeerData group = {.context = &jobs->groups.group[g],
                                 .put = put_group,

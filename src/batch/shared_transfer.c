@@ -15,12 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void jobs_forget_failed(Jobs *jobs)
+void jobs_forget_measured(Jobs *jobs)
 {
     for (size_t i = 0; jobs->failed && i < jobs->n; i++)
         free(jobs->failed[i]);
+    for (size_t i = 0; jobs->notes && i < jobs->n; i++)
+        job_notes_clear(&jobs->notes[i]);
     free(jobs->failed);
+    free(jobs->notes);
     jobs->failed = NULL;
+    jobs->notes = NULL;
 }
 
 void jobs_note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
@@ -111,8 +115,12 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
                                Record **records, ImgstatError *err)
 {
     const ImgstatJob *const job = &t->jobs->job[index];
+    JobNotes *const notes = &t->jobs->notes[index];
+    const bool first = !t->request;
     ImgstatFile *file = NULL;
-    IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, NULL, &file, err));
+    if (first)
+        job_notes_clear(notes); /* of a device that failed */
+    IMGSTAT_TRY(jobs_open(t->jobs, index, first ? job_notes_warn : NULL, notes, &file, err));
     ImgstatResult res = jobs_reserve_memory(t->jobs, worker, index, file, err);
     for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];
@@ -122,6 +130,8 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
         if (res == IMGSTAT_OK)
             res = read_page(t, worker, set_of(t->jobs, job), file->decoder, records, err);
     }
+    if (first)
+        notes->lost_rows = imgstat_file_lost_rows(file);
     imgstat_file_close(file);
     jobs_yield_memory(t->jobs, worker);
     return error_add_file(err, res, job->input);
@@ -385,9 +395,10 @@ static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *e
 
 static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
-    jobs->failed = calloc(jobs->n, sizeof(ImgstatError *));
-    if (!jobs->failed)
-        return error_memory(err, jobs->n * sizeof(ImgstatError *), "a batch");
+    jobs->failed = calloc(jobs->n, sizeof *jobs->failed);
+    jobs->notes = calloc(jobs->n, sizeof *jobs->notes);
+    if (!jobs->failed || !jobs->notes)
+        return error_memory(err, jobs->n * (sizeof *jobs->failed + sizeof *jobs->notes), "a batch");
     ImgstatResult res = begin(jobs, err);
     jobs->own = worker;
     if (res == IMGSTAT_OK && jobs->groups.n > 0) {
@@ -413,7 +424,7 @@ ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatEr
     ImgstatError why = {0};
     ImgstatResult res = read_all(jobs, worker, &why);
     while (res != IMGSTAT_OK && !jobs->batch->peers && jobs_fall_back(jobs, worker, res, &why)) {
-        jobs_forget_failed(jobs);
+        jobs_forget_measured(jobs);
         transfer_destroy(jobs->made);
         jobs->made = NULL;
         jobs->measured = 0;

@@ -15,6 +15,7 @@ struct Reference {
     PageToMeasure page[2]; /* read by one thread; by all */
     pthread_mutex_t lock;  /* guards what follows */
     pthread_cond_t measured;
+    uint64_t lost_rows;
     bool measuring; /* a thread has the file, and may write one of the inputs */
     TransferInput *input[MODES];
     MatchReference match[MODES];
@@ -74,6 +75,16 @@ void reference_destroy(Reference *reference)
     pthread_cond_destroy(&reference->measured);
     pthread_mutex_destroy(&reference->lock);
     free(reference);
+}
+
+uint64_t reference_lost_rows(Reference *reference)
+{
+    if (!reference)
+        return 0;
+    pthread_mutex_lock(&reference->lock);
+    const uint64_t lost_rows = reference->lost_rows;
+    pthread_mutex_unlock(&reference->lock);
+    return lost_rows;
 }
 
 /* An image of one channel is matched to the luma of colours, or to all of them. */
@@ -152,6 +163,8 @@ ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
         res = measure(reference, worker, mode, &why);
         pthread_mutex_lock(&reference->lock);
         reference->measuring = false;
+        if (reference->lost_rows == 0) /* each mode reads the same page */
+            reference->lost_rows = imgstat_file_lost_rows(reference->file);
         pthread_cond_broadcast(&reference->measured);
     }
     pthread_mutex_unlock(&reference->lock);

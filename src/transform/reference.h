@@ -19,6 +19,9 @@ void reference_destroy(Reference *reference);
 /* Returns the description of the page, as so many threads read it. It belongs to the reference. */
 const PageToMeasure *reference_page(const Reference *reference, unsigned threads);
 
+/* As imgstat_file_lost_rows, of the page that is measured. Accepts NULL. Any thread. */
+uint64_t reference_lost_rows(Reference *reference);
+
 /* Finds what images of a shape are matched to; *out is NULL if the method matches nothing. The
  * first call for a mode measures the reference: the worker must hold no pixels then. Waits while
  * another thread measures, unless the worker is cancelled. *out belongs to the reference. file:

@@ -93,6 +93,39 @@ def tiff_of(values, height):
                                      (273, 4, [8]), (277, 3, [1]), (278, 4, [height]), (279, 4, [len(values)])])
 
 
+def test_modes(program, folder):
+    """Whatever is done with a damaged file, the exit status is 1 and one warning names it. Several said nothing."""
+    draw = random.Random(11)
+    values = [draw.randrange(1, 256) for _ in range(WIDTH * HEIGHT)]
+    data = deflated(program, folder, values)
+    at = strip_places(data)[2]
+    data[at:at + 40] = b"\xff" * 40
+    bad, good, out = folder / "bad.tif", folder / "plain.tif", folder / "out"
+    bad.write_bytes(data)
+    saved = ("--save-transfer", folder / "t.json")
+    modes = [("stats", bad), ("stats", "--by", "all", bad, good), ("stats", "--by", "all", "--percentiles", "5", bad),
+             ("stats", "--by", "group=bad", bad, good), ("hist", "--by", "all", "--csv", bad), ("compare", bad, good),
+             ("compare", good, bad), ("normalize", "--match", bad, good, "-o", folder / "m.tif"),
+             ("normalize", "--together", "--match", bad, good, "-o", f"{out}/"),
+             ("normalize", "--together", *saved, bad, good), ("normalize", "--together", "--json", *saved, good, bad),
+             ("normalize", "--together", bad, good, "-o", out), ("equalize", bad, "-o", folder / "m.tif")]
+    for words in modes:
+        words = (*words, "--force") if words[0] in ("normalize", "equalize") else words
+        done = run(program, *words, "--salvage", status=1)
+        lines = [line for line in done.stderr.decode().splitlines() if "10 of 60 rows cannot be decoded" in line]
+        check(len(lines) == 1 and lines[0].startswith(f"{bad}: warning: page 0: "), f"{words}: {done.stderr}")
+        done = run(program, *words, "--salvage", "--quiet", status=1)
+        check(not done.stderr, f"{words} --quiet: {done.stderr}")
+    # The reference is measured before the shards, and an input is warned of by its shard.
+    words = ("normalize", "--together", "--salvage", "--shards", 2, "--state")
+    for i, inputs in enumerate((("--match", bad, good, folder / "deflate.tif"), (bad, good))):
+        done = run(program, *words, folder / f"state{i}", *inputs, "-o", folder / f"of-shards{i}/", status=1)
+        check(done.stderr.count(b"rows cannot be decoded") == 1 and b"2 written, 0 failed" in done.stderr, f"{done.stderr}")
+    # An output that exists has its part in the transfer.
+    done = run(program, "normalize", "--together", "--salvage", "--skip-existing", bad, good, "-o", out, status=1)
+    check(done.stderr.count(b"rows cannot be decoded") == 1 and b"2 skipped" in done.stderr, f"{done.stderr}")
+
+
 def test_ends_early(program, folder):
     """What is behind the end of a PNG, or of a TIFF with its directory in front, is lost."""
     draw = random.Random(5)

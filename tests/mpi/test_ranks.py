@@ -113,6 +113,21 @@ def test_together(program, folder):
     check(tree(folder / "applied") == tree(folder / "all"), "apply: other outputs")
 
 
+def test_together_damaged(program, folder):
+    """The first rank reports what the others found."""
+    (folder / "in").mkdir()
+    for i in range(4):
+        (folder / f"in/{i}.png").write_bytes(png(50, 60, 8, random.Random(i).randbytes(3000), 0))
+    (folder / "in/1.png").write_bytes((folder / "in/1.png").read_bytes()[:1500])
+    for words in (("normalize", "--together", "--salvage", "--save-transfer", "t.json", "--force", "in"),
+                  ("stats", "--by", "all", "--salvage", "in")):
+        whole = run(program, *words, cwd=folder, status=1)
+        check(whole.stderr.count(b"1.png: warning: page 0: ") == 1, f"{words}: {whole.stderr!r}")
+        for n in (2, 3):
+            done = ranks(n, *words, cwd=folder, status=1)
+            check(says(done, whole), f"{words}, {n} ranks: {done.stderr!r}")
+
+
 def test_together_wide(program, folder):
     make_wide(folder, 20)
     compare_together(program, folder, 3, ("equalize", "--together", "all"))

@@ -36,9 +36,8 @@ static ImgstatMeasure measure_of(const Comparison *c, ImgstatSample sample)
 
 static void on_warning(void *context, const char *sentence)
 {
-    const Options *const o = context;
-    if (!o->quiet)
-        text_put_warning(stderr, o->command, "%s", sentence);
+    const Input *const input = context;
+    text_put_file_warning(stderr, input->path, sentence);
 }
 
 /* Selects the page that the input names, or its only image. */
@@ -78,8 +77,8 @@ static ImgstatResult open_image(const Comparison *c, const Input *input, Compare
     const ImgstatJob job = input_job(input);
     ImgstatOpen open = options_open(c->options);
     ImgstatDevice *device = NULL;
-    open.warn = on_warning;
-    open.warn_context = (void *)(uintptr_t)c->options;
+    open.warn = c->options->quiet ? NULL : on_warning;
+    open.warn_context = (void *)(uintptr_t)input;
     ImgstatResult result = input_open(&job, &open, &out->file, err);
     if (result == IMGSTAT_OK)
         result = select_page(input, out, err);
@@ -313,6 +312,8 @@ static bool draw(const Comparison *c)
 
 static void release(Compared *of)
 {
+    if (of->file != NULL && imgstat_file_lost_rows(of->file) > 0)
+        status_raise(STATUS_FAILED);
     imgstat_record_destroy(of->record);
     imgstat_file_close(of->file);
     free(of->name);

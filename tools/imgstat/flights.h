@@ -16,7 +16,6 @@ typedef struct Flight {
     char *out, *err; /* NULL: nothing yet */
     size_t out_bytes, err_bytes;
     Sentences warnings; /* for --json: since the last page */
-    bool lost;          /* rows of the input are left out */
 } Flight;
 
 typedef struct Flights {

@@ -72,12 +72,12 @@ static bool on_done(void *context, const ImgstatDone *done)
         progress_clear(&run->progress);
         flight_print(flight);
     }
-    if (done->result != IMGSTAT_OK) {
+    if (done->result != IMGSTAT_OK)
         run->part->failed++;
-        status_raise(STATUS_FAILED);
-    } else {
+    else
         run->part->done++;
-    }
+    if (done->result != IMGSTAT_OK || done->lost_rows > 0)
+        status_raise(STATUS_FAILED);
     flight_destroy(flight);
     progress_show(&run->progress, run->part->done + run->part->failed, expected);
     return status_interrupted() == 0;

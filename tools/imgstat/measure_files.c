@@ -73,7 +73,6 @@ static bool print_page(Run *run, Flight *flight, const ImgstatMeasured *measured
                            .n_pages = measured->n_pages,
                            .record = measured->record,
                            .warnings = &flight->warnings};
-    flight->lost = flight->lost || imgstat_file_lost_rows(measured->file) > 0;
     if (o->verbose)
         print_time(&report, measured->seconds, to.err);
     const bool printed = what->print(what->context, &report, to.out, to.err);
@@ -125,7 +124,7 @@ static bool on_done(void *context, const ImgstatDone *done)
         flight->out_bytes = 0;
     }
     flight_print(flight);
-    if (flight->lost || done->result != IMGSTAT_OK)
+    if (done->result != IMGSTAT_OK || done->lost_rows > 0)
         status_raise(STATUS_FAILED);
     flight_destroy(flight);
     run->measured++;

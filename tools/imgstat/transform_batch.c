@@ -114,6 +114,13 @@ static bool names_file(const char *sentence, const char *path)
     return names;
 }
 
+static void on_reference_warning(void *context, const char *sentence)
+{
+    const TransformRun *const run = context;
+    if (names_file(sentence, run->reference))
+        transform_on_warning(context, sentence);
+}
+
 /* The jobs, without outputs. */
 static ImgstatJob *measured_only(const Outputs *outputs)
 {
@@ -131,19 +138,18 @@ ImgstatResult transform_batch_run(TransformRun *run, const TransformWork *work)
     const TransformOptions *const t = &o->transform;
     ImgstatError error;
     char *path = NULL, *page = NULL; /* the parts of a reference "file[page]" */
-    const bool match = t->method.transform == IMGSTAT_MATCH;
+    const bool match = work->given == NULL && t->method.transform == IMGSTAT_MATCH;
     const bool paged = match && input_names_pages(t->reference, &path, &page);
     const bool all = work->together == IMGSTAT_BY_ALL;
     imgstat_heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
     const PlanDevice device = plan(o, run->outputs, work->given);
     ImgstatOpen open = options_open(o);
-    open.warn = transform_on_warning;
+    run->reference = paged ? path : match ? t->reference : NULL;
+    open.warn = !work->mapped_later ? transform_on_warning : match ? on_reference_warning : NULL;
     open.warn_context = run;
     const ImgstatBatch batch = {.method = t->method,
                                 .transfer = work->given,
-                                .reference = paged   ? path
-                                             : match ? t->reference
-                                                     : NULL,
+                                .reference = run->reference,
                                 .reference_page = page,
                                 .together = work->together,
                                 .skip_existing = t->skip_existing && !work->measures,
@@ -175,6 +181,7 @@ ImgstatResult transform_batch_run(TransformRun *run, const TransformWork *work)
         run->refused = result == IMGSTAT_ERR_ARG && !of_file; /* before any image was begun */
         status_raise(run->refused ? STATUS_USAGE : STATUS_FAILED);
     }
+    run->reference = NULL;
     free(jobs);
     free(path);
     free(page);

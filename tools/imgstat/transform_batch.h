@@ -10,6 +10,7 @@ typedef struct TransformWork {
     const ImgstatTransfer *given; /* transfer to apply; NULL: the options say which is made */
     ImgstatGrouping together;     /* grouping of the transfers that are made */
     bool measures;                /* only the transfer is made, no outputs */
+    bool mapped_later;            /* warnings about inputs come when these are mapped */
     const ImgstatPeers *peers;    /* NULL, or the processes that measure together */
     bool silent;                  /* another process reports failures */
     bool (*progress)(void *context, const ImgstatDone *done); /* context: the run */

@@ -16,6 +16,7 @@ typedef struct TransformRun {
     size_t measured;        /* inputs measured for --together */
     ImgstatClamped clamped; /* sum over all outputs, if pages are described */
     bool refused;           /* nothing is written: outputs that exist have another transfer */
+    const char *reference;  /* path of --match, or NULL */
     Sentences warnings;     /* for --json: warnings about the job that is reported next */
 } TransformRun;
 

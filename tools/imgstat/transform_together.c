@@ -116,6 +116,8 @@ static bool on_measured(void *context, const ImgstatDone *done)
         add_failed(measuring->together, &measuring->run.outputs->jobs[done->job], done);
         measuring->run.failed++;
     }
+    if (done->lost_rows > 0)
+        status_raise(STATUS_FAILED);
     return true;
 }
 
@@ -183,6 +185,7 @@ bool together_measure(void *context)
         TransformRun *const run = &measuring.run;
         const TransformWork work = {.together = IMGSTAT_BY_ALL,
                                     .measures = true,
+                                    .mapped_later = maps,
                                     .peers = shard_team != NULL ? shard_team->peers : NULL,
                                     .silent = !leads,
                                     .progress = maps    ? on_measured
