@@ -86,6 +86,25 @@ def test_sidecars_are_named(program, folder):
           f"in place: {done.stderr!r}")
 
 
+def test_refused_batches_leave_no_folder(program, folder):
+    """An empty output folder was left where nothing was written."""
+    (folder / "in").mkdir()
+    for name, kind in (("a", "u8"), ("b", "u16"), ("f", "f32")):
+        (folder / "in" / f"{name}.tif").write_bytes(tiff(kind, 3, 1, [1, 2, 3]))
+    (folder / "there").mkdir()
+    both = ("in/a.tif", "in/b.tif")
+    for status, words in ((2, ("--method", "meanstd=118,40", *both)), (2, ("--together", "in/a.tif", "in/f.tif")),
+                          (1, ("--match", "no.tif", *both)), (1, ("--mask", "no.tif", *both)), (1, ("no.png", "no.tif"))):
+        for out in ("new", "new/", "new/er/", "there/new/", "there/"):
+            run(program, "normalize", *words, "-o", out, cwd=folder, status=status)
+            check(sorted(path.name for path in folder.iterdir()) == ["in", "there"], f"{words} -o {out}: nothing is left")
+            check(not list((folder / "there").iterdir()), f"{words} -o {out}: nothing is left in a folder")
+    run(program, "normalize", "--in-range", "0,9", "no.tif", "-o", "new/a.png", cwd=folder, status=1)
+    check(not (folder / "new").exists(), "of one file")
+    run(program, "normalize", "--in-range", "0,9", "in/a.tif", "no.tif", "-o", "new", cwd=folder, status=1)
+    check([path.name for path in (folder / "new").iterdir()] == ["a.tif"], "what is written stays")
+
+
 def test_depth_alone(program, folder):
     values = list(range(0, 65536, 16)) + [65535]
     (folder / "a.tif").write_bytes(tiff("u16", len(values), 1, values))

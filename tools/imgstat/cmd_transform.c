@@ -213,6 +213,8 @@ static void run_command(PartRun *part, const InputList *inputs)
             if (!run.refused && (part->summarizes || status_interrupted() != 0))
                 transform_report_end(&run, inputs->n);
         }
+        if (run.written == 0 && o->shards == 0) /* other shards may be about to write */
+            outputs_remove_folders(&outputs);
         part->done = run.written;
         part->failed = run.failed;
         part->skipped = run.skipped;

@@ -326,11 +326,16 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
 }
 
 /* mkdir -p of the folder that `path` lies in; path is changed and restored. */
-static bool make_folder_of(const Options *o, char *path)
+static bool make_folder_of(const Options *o, char *path, Outputs *outputs)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         const int cause = mkdir(path, 0777) == 0 ? 0 : errno;
+        if (cause == 0) {
+            outputs->made = text_room(outputs->made, outputs->n_made, &outputs->made_capacity,
+                                      sizeof *outputs->made);
+            outputs->made[outputs->n_made++] = text_copy(path);
+        }
         const bool failed = cause != 0 && cause != EEXIST && !is_directory(path);
         if (failed) {
             char *const name = text_display(path);
@@ -352,7 +357,7 @@ static size_t folder_length(const char *path)
     return slash != NULL ? (size_t)(slash - path) : 0;
 }
 
-bool outputs_make_folders(const Options *options, const Outputs *outputs)
+bool outputs_make_folders(const Options *options, Outputs *outputs)
 {
     for (size_t i = 0; i < outputs->n && options->transform.output != NULL; i++) {
         const char *const before = i > 0 ? outputs->paths[i - 1] : "";
@@ -361,14 +366,24 @@ bool outputs_make_folders(const Options *options, const Outputs *outputs)
                             memcmp(before, outputs->paths[i], length) == 0))
             continue;
         /* Without this folder its own files fail, each with a message; the others do not. */
-        if (!make_folder_of(options, outputs->paths[i]) && !is_directory(options->transform.output))
+        if (!make_folder_of(options, outputs->paths[i], outputs) &&
+            !is_directory(options->transform.output))
             return false;
     }
     return true;
 }
 
+void outputs_remove_folders(const Outputs *outputs)
+{
+    for (size_t i = outputs->n_made; i-- > 0;)
+        (void)rmdir(outputs->made[i]); /* a report or a transfer may lie in it */
+}
+
 void outputs_release(Outputs *outputs)
 {
+    for (size_t i = 0; i < outputs->n_made; i++)
+        free(outputs->made[i]);
+    free(outputs->made);
     for (size_t i = 0; i < outputs->n; i++)
         free(outputs->paths[i]);
     for (size_t i = 0; outputs->groups != NULL && i < outputs->n; i++)
