@@ -60,6 +60,16 @@ static void on_warning(png_structp png, png_const_charp cause)
         warnings_report(&pd->base.warnings, "%s", cause);
 }
 
+/* libpng drops what it has read of a chunk if less is there than it asks for: it is to read the
+ * last bytes of a file that may be cut one by one. */
+static void read_end_by_bytes(PngDecoder *pd)
+{
+    const uint64_t at = pd->offset - (pd->filled - pd->at);
+    if (pd->base.how.salvage &&
+        at + png_get_compression_buffer_size(pd->png) > pd->base.source->bytes)
+        png_set_compression_buffer_size(pd->png, 1);
+}
+
 static void on_read(png_structp png, png_bytep to, size_t bytes)
 {
     PngDecoder *const pd = png_get_io_ptr(png);
@@ -82,6 +92,7 @@ static void on_read(png_structp png, png_bytep to, size_t bytes)
         to += n;
         bytes -= n;
     }
+    read_end_by_bytes(pd);
 }
 
 /* ---- Before the pixels: raw samples, without gamma or colour conversion ---- */

@@ -130,7 +130,7 @@ def test_ends_early(program, folder):
     """What is behind the end of a PNG, or of a TIFF with its directory in front, is lost."""
     draw = random.Random(5)
     values = [draw.randrange(1, 256) for _ in range(WIDTH * HEIGHT)]
-    width, height = 400, 600  # libpng takes 8 KiB at a time
+    width, height = 400, 600
     large = [draw.randrange(1, 256) for _ in range(width * height)]
     whole = png(width, height, 8, bytes(large), 0)
     bad = folder / "bad.png"
@@ -166,6 +166,32 @@ def test_ends_early(program, folder):
     done = run(program, "stats", "--json", "--salvage", bad, status=1)
     channel = json.loads(done.stdout)["channels"][0]
     check(channel["count"] == 35 * WIDTH and summary(channel) == of(values[:35 * WIDTH]), f"{channel} {done.stderr}")
+
+
+def test_png_is_cut(program, folder):
+    """All rows whose bytes are there are read: of a small file, whose only chunk is cut, none were."""
+    draw, bad = random.Random(12), folder / "bad.png"
+    for width, height, depth, chunk in ((40, 30, 8, 1 << 20), (40, 30, 8, 100), (300, 200, 8, 1 << 20), (300, 200, 16, 3000),
+                                        (64, 300, 4, 1 << 20), (64, 300, 4, 999), (9000, 9, 16, 1 << 20)):
+        pitch = width * depth // 8
+        lines = [draw.randbytes(pitch) for _ in range(height)]
+        coded = zlib.compress(b"".join(b"\0" + line for line in lines))
+        head = b"\x89PNG\r\n\x1a\n" + harness.png_chunk(
+            b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 0, 0, 0, 0))
+        chunks = [coded[at:at + chunk] for at in range(0, len(coded), chunk)]
+        whole = head + b"".join(harness.png_chunk(b"IDAT", data) for data in chunks)
+        for cut in (len(whole) // 2, len(whole) * 4 // 5 + 1, len(head) + 8 + min(chunk, len(coded)), len(whole) - 13):
+            n = cut - len(head)
+            there = b"".join(data[:max(n - k * (chunk + 12) - 8, 0)] for k, data in enumerate(chunks))
+            rows = len(zlib.decompressobj().decompress(there)) // (pitch + 1)
+            rows = min(rows, height - 1)  # the last row stands for the checksums
+            bad.write_bytes(whole[:cut])
+            for variables in ({}, {"IMGSTAT_DECODE": "plain"}, {"IMGSTAT_DECODE": "threads", "IMGSTAT_JOBS": "3"}):
+                done = run(program, "stats", "--json", "--salvage", bad, status=1, variables=variables)
+                channel, name = json.loads(done.stdout)["channels"][0], f"{width} x {height}, {depth} bits, {chunk}, {cut} bytes"
+                check(channel["count"] == rows * width, f"{name}: {channel['count'] / width} rows, not {rows}")
+                if depth == 8 and rows > 0:
+                    check(summary(channel) == of(b"".join(lines[:rows])), f"{name}: {channel}")
 
 
 def test_strip_ends(program, folder):
