@@ -66,6 +66,29 @@ static void plan_memory(Jobs *jobs)
     memory_budget_init(&jobs->budget, memory);
 }
 
+static ImgstatResult open_reference(Jobs *jobs, Reference **out, ImgstatError *err)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    ImgstatOpen open = jobs->open;
+    open.warn = jobs_note_reference;
+    open.warn_context = jobs;
+    return reference_create(batch->reference, batch->reference_page, &open,
+                            sort_bytes(jobs->pipeline.memory), out, err);
+}
+
+/* Makes the transfer of all files. */
+static ImgstatResult share(Jobs *jobs, TransformWorker *worker, Transfer **out, ImgstatError *err)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    const ImgstatResult res = jobs_share_transfer(jobs, worker, err);
+    *out = jobs->made;
+    jobs->made = NULL;
+    device_list_report(&jobs->devices);
+    if (res == IMGSTAT_OK && *out && batch->agreed && !batch->agreed(batch->context, *out))
+        return error_set(err, IMGSTAT_ERR_CANCELLED, "the transfer is refused");
+    return res;
+}
+
 ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                                 ImgstatError *err)
 {
@@ -103,21 +126,15 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
                            : jobs_open_worker(&jobs, &worker, err);
     device_list_report(&jobs.devices);
     if (res == IMGSTAT_OK && batch->reference)
-        res = reference_create(batch->reference, batch->reference_page, &jobs.open,
-                               sort_bytes(jobs.pipeline.memory), &reference, err);
+        res = open_reference(&jobs, &reference, err);
     jobs.pipeline.reference = reference;
     if (batch->peers)
         res = peers_agree(batch->peers, res, err);
-    if (res == IMGSTAT_OK && batch->together == IMGSTAT_BY_ALL) {
-        res = jobs_share_transfer(&jobs, &worker, err);
-        shared = jobs.made;
-        jobs.made = NULL;
-        device_list_report(&jobs.devices);
-        if (res == IMGSTAT_OK && shared && batch->agreed && !batch->agreed(batch->context, shared))
-            res = error_set(err, IMGSTAT_ERR_CANCELLED, "the transfer is refused");
-    }
+    if (res == IMGSTAT_OK && batch->together == IMGSTAT_BY_ALL)
+        res = share(&jobs, &worker, &shared, err);
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
+    jobs_report_reference(&jobs);
     device_list_report(&jobs.devices); /* of a worker that began behind the last report */
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
         *batch->made = shared ? shared : jobs.made;

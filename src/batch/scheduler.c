@@ -246,6 +246,32 @@ void job_notes_clear(JobNotes *notes)
     *notes = (JobNotes){0};
 }
 
+static void report_warnings(const Jobs *jobs, const JobNotes *notes)
+{
+    const ImgstatOpen *const open = &jobs->batch->open;
+    for (size_t at = 0; at < notes->warnings_bytes; at += strlen(notes->warnings + at) + 1)
+        if (open->warn)
+            open->warn(open->warn_context, notes->warnings + at);
+}
+
+void jobs_note_reference(void *context, const char *sentence)
+{
+    Jobs *const jobs = context;
+    pthread_mutex_lock(&jobs->lock);
+    job_notes_warn(&jobs->of_reference, sentence);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+void jobs_report_reference(Jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    JobNotes notes = jobs->of_reference;
+    jobs->of_reference = (JobNotes){0};
+    pthread_mutex_unlock(&jobs->lock);
+    report_warnings(jobs, &notes);
+    job_notes_clear(&notes);
+}
+
 /* A file that is not read again is reported with what measuring it told. */
 static void take_notes(Jobs *jobs, size_t index, Outcome *outcome)
 {
@@ -463,11 +489,9 @@ static bool report(void *context, size_t index, void *result)
     if (jobs->feeding && feeding_opened(jobs->feeding, NULL) != IMGSTAT_OK)
         atomic_store(&jobs->stop, true);
     device_list_report(&jobs->devices);
-    const JobNotes *const notes = &outcome->notes;
-    for (size_t at = 0; at < notes->warnings_bytes; at += strlen(notes->warnings + at) + 1)
-        if (batch->open.warn)
-            batch->open.warn(batch->open.warn_context, notes->warnings + at);
-    outcome->done.lost_rows = notes->lost_rows;
+    jobs_report_reference(jobs);
+    report_warnings(jobs, &outcome->notes);
+    outcome->done.lost_rows = outcome->notes.lost_rows;
     if (!outcome->done.skipped)
         outcome->done.lost_rows += reference_lost_rows(jobs->pipeline.reference);
     job_notes_clear(&outcome->notes);

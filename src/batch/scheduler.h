@@ -58,6 +58,7 @@ typedef struct Jobs {
                                  * where it can. Or NULL */
     JobNotes *notes;            /* n, of the first read; or NULL */
     pthread_mutex_t lock;       /* guards what follows */
+    JobNotes of_reference;      /* warnings that are not reported yet */
     SharedGroups groups;
     size_t measured;       /* jobs that the first read is done with */
     size_t next;           /* first job that jobs_for_each has not begun */
@@ -121,6 +122,12 @@ void job_notes_warn(void *notes, const char *sentence);
 
 /* Frees the contents, and empties it. */
 void job_notes_clear(JobNotes *notes);
+
+/* Keeps a warning about the reference, which any thread may read. jobs: Jobs. */
+void jobs_note_reference(void *jobs, const char *sentence);
+
+/* Reports what is kept of them. On the calling thread. */
+void jobs_report_reference(Jobs *jobs);
 
 /* batch/shared_transfer.c: makes one transfer from all files, or one of each of their channels and
  * depths. Fills `failed`, `notes`, `made` and pipeline.transfer. */
