@@ -1011,7 +1011,7 @@ typedef struct ImgstatDone {
     bool skipped;                /* the output existed */
     const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
     size_t n_mapped;
-    uint64_t lost_rows; /* as imgstat_file_lost_rows counts them */
+    uint64_t lost_rows; /* as imgstat_file_lost_rows counts them, with those of the reference */
     double seconds;     /* duration of the job */
 } ImgstatDone;
 
