@@ -484,7 +484,7 @@ def test_lost_while_writing(program, folder):
         out = folder / fault[2:]
         done = run(program, "normalize", "--device=cuda", "--jobs=2", *names, "-o", out, status=1, variables=gpu(fault=fault))
         failed = done.stderr.count(b"cuda:0: it was unplugged")
-        written = sorted(path.name for path in out.iterdir())
+        written = sorted(path.name for path in out.glob("*"))  # none: without a folder
         check(failed > 0 and len(written) == len(names) - failed, f"{fault}: {failed} failed, {len(written)} are there")
         check(all((out / name).read_bytes() == (folder / "cpu" / name).read_bytes() for name in written), f"{fault}: bytes")
     done = run(program, "normalize", "--device=cuda", *names, "-o", folder / "none", status=1, variables=gpu(fault="0:0"))

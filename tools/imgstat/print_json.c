@@ -266,8 +266,11 @@ static void add_images(json_object *object, const MergedImages *merged)
     line_add(object, "group", line_string(merged->group));
     line_add(object, "failed", line_count(merged->failed));
     add_region(object, &merged->kind.region);
-    if (merged->kind.has_nodata)
-        line_add(object, "nodata", line_nodata(merged->kind.nodata));
+    if (merged->kind.has_nodata) { /* integers: null is a number that none of them has */
+        const bool whole = !text_is_float(merged->kind.sample);
+        line_add(object, "nodata",
+                 whole ? line_value(merged->kind.nodata, true) : line_nodata(merged->kind.nodata));
+    }
 }
 
 static bool has_key(const FieldInfo *info, const char *key)

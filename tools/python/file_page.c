@@ -150,17 +150,12 @@ static int find_pages(FileObject *file, PyObject *named, uint32_t **out, uint32_
     return res == IMGSTAT_OK ? 0 : -1;
 }
 
-/* Reads a sequence of numbers, none of them twice. The list is malloc'ed. 0, or -1. */
+/* Reads a sequence of numbers. The list is malloc'ed. 0, or -1. */
 static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
 {
     const Py_ssize_t size = PySequence_Size(numbers);
-    PyObject *const different = size < 0 ? NULL : PySet_New(numbers);
-    const bool repeated = different && PySet_Size(different) < size;
-    Py_XDECREF(different);
-    if (repeated)
-        PyErr_Format(PyExc_ValueError, "pages=%R names a page twice", numbers);
-    *out = repeated || !different ? NULL : malloc(((size_t)size + 1) * sizeof **out);
-    if (!*out && !PyErr_Occurred())
+    *out = size < 0 ? NULL : malloc(((size_t)size + 1) * sizeof **out);
+    if (size >= 0 && !*out)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; *out && i < size; i++) {
         PyObject *const item = PySequence_GetItem(numbers, i);
