@@ -22,8 +22,8 @@ ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, cons
         return IMGSTAT_OK;
     snprintf(number, sizeof number, "channel %u", key.number);
     const char *const name = key.name ? key.name : number;
-    const size_t bytes = strlen(group) + strlen(name) + 2;
-    if (bytes > IMGSTAT_NAME_MOST)
+    const size_t bytes = strlen(group) + (*group != '\0') + strlen(name) + 1;
+    if (bytes - 1 > IMGSTAT_NAME_MOST)
         return error_file(err, IMGSTAT_ERR_ARG, job->input, "a group of more than %d bytes",
                           IMGSTAT_NAME_MOST);
     *out = malloc(bytes);

@@ -63,7 +63,7 @@ static void close_worker(void *context, void *own)
 
 static int compare_names(const void *name, const void *failure)
 {
-    return strcmp(name, ((const ImgstatFailure *)failure)->name);
+    return strncmp(name, ((const ImgstatFailure *)failure)->name, IMGSTAT_NAME_MOST);
 }
 
 /* The record that wants a page of the kind and group; NULL: none does. */

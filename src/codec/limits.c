@@ -39,10 +39,11 @@ ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64
                           (unsigned long long)width, (unsigned long long)height,
                           (unsigned long long)limits->max_pixels);
     uint64_t bytes = 0;
-    if (__builtin_mul_overflow(pixels, channels, &bytes) ||
-        __builtin_mul_overflow(bytes, sample_bytes, &bytes))
+    const bool beyond = __builtin_mul_overflow(pixels, channels, &bytes) ||
+                        __builtin_mul_overflow(bytes, sample_bytes, &bytes);
+    if (beyond)
         bytes = UINT64_MAX;
-    if (bytes > limits->max_bytes)
+    if (beyond || bytes > limits->max_bytes)
         return error_file(
             err, IMGSTAT_ERR_LIMIT, name,
             "%llu x %llu pixels take at least %llu bytes, more than the limit of %llu",

@@ -109,7 +109,8 @@ static bool on_agreed(void *context, const ImgstatTransfer *transfer)
 static bool names_file(const char *sentence, const char *path)
 {
     char *const name = text_display(path);
-    const bool names = strncmp(sentence, name, strlen(name)) == 0;
+    const size_t n = strlen(name);
+    const bool names = strncmp(sentence, name, n) == 0 && sentence[n] == ':';
     free(name);
     return names;
 }

@@ -200,6 +200,7 @@ bool together_measure(void *context)
         good = finish(&measuring, result, leads, inputs.n);
         if (leads && !run->refused && (!maps || result != IMGSTAT_OK))
             transform_report_end(run, inputs.n);
+        sentences_clear(&run->warnings);
         if (together->n_failed > 0)
             qsort(together->failed, together->n_failed, sizeof *together->failed, compare);
     }

@@ -21,9 +21,9 @@ static ImgstatResult pack(Saved *self, void **out, size_t *n, ImgstatError *err)
     pthread_mutex_unlock(&self->lock);
     if (*out)
         return IMGSTAT_OK;
-    *err =
-        (ImgstatError){.code = self->kind->may_lack_bytes ? IMGSTAT_ERR_ARG : IMGSTAT_ERR_MEMORY};
-    strcpy(err->message, self->kind->not_saved);
+    const bool lacks = *n == 0 && self->kind->may_lack_bytes;
+    *err = (ImgstatError){.code = lacks ? IMGSTAT_ERR_ARG : IMGSTAT_ERR_MEMORY};
+    strcpy(err->message, *n == 0 ? self->kind->not_saved : "no memory for the bytes of an object");
     return err->code;
 }
 
