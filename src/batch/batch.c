@@ -66,11 +66,20 @@ static void plan_memory(Jobs *jobs)
     memory_budget_init(&jobs->budget, memory);
 }
 
+/* Any thread may read the reference. */
+static void note_reference(void *context, const char *sentence)
+{
+    Jobs *const jobs = context;
+    pthread_mutex_lock(&jobs->lock);
+    job_notes_warn(&jobs->of_reference, sentence);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
 static ImgstatResult open_reference(Jobs *jobs, Reference **out, ImgstatError *err)
 {
     const ImgstatBatch *const batch = jobs->batch;
     ImgstatOpen open = jobs->open;
-    open.warn = jobs_note_reference;
+    open.warn = note_reference;
     open.warn_context = jobs;
     return reference_create(batch->reference, batch->reference_page, &open,
                             sort_bytes(jobs->pipeline.memory), out, err);

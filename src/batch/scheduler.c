@@ -228,47 +228,13 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
 
 /* ---- One job --------------------------------------------------------------------------------- */
 
-void job_notes_warn(void *context, const char *sentence)
-{
-    JobNotes *const notes = context;
-    const size_t bytes = strlen(sentence) + 1;
-    char *const grown = realloc(notes->warnings, notes->warnings_bytes + bytes);
-    if (!grown)
-        return;
-    memcpy(grown + notes->warnings_bytes, sentence, bytes);
-    notes->warnings = grown;
-    notes->warnings_bytes += bytes;
-}
-
-void job_notes_clear(JobNotes *notes)
-{
-    free(notes->warnings);
-    *notes = (JobNotes){0};
-}
-
-static void report_warnings(const Jobs *jobs, const JobNotes *notes)
-{
-    const ImgstatOpen *const open = &jobs->batch->open;
-    for (size_t at = 0; at < notes->warnings_bytes; at += strlen(notes->warnings + at) + 1)
-        if (open->warn)
-            open->warn(open->warn_context, notes->warnings + at);
-}
-
-void jobs_note_reference(void *context, const char *sentence)
-{
-    Jobs *const jobs = context;
-    pthread_mutex_lock(&jobs->lock);
-    job_notes_warn(&jobs->of_reference, sentence);
-    pthread_mutex_unlock(&jobs->lock);
-}
-
 void jobs_report_reference(Jobs *jobs)
 {
     pthread_mutex_lock(&jobs->lock);
     JobNotes notes = jobs->of_reference;
     jobs->of_reference = (JobNotes){0};
     pthread_mutex_unlock(&jobs->lock);
-    report_warnings(jobs, &notes);
+    job_notes_report(&notes, &jobs->batch->open);
     job_notes_clear(&notes);
 }
 
@@ -490,7 +456,7 @@ static bool report(void *context, size_t index, void *result)
         atomic_store(&jobs->stop, true);
     device_list_report(&jobs->devices);
     jobs_report_reference(jobs);
-    report_warnings(jobs, &outcome->notes);
+    job_notes_report(&outcome->notes, &batch->open);
     outcome->done.lost_rows = outcome->notes.lost_rows;
     if (!outcome->done.skipped)
         outcome->done.lost_rows += reference_lost_rows(jobs->pipeline.reference);

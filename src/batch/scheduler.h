@@ -6,6 +6,7 @@
 #include "batch/device_list.h"
 #include "batch/feeding.h"
 #include "batch/in_order.h"
+#include "batch/job_notes.h"
 #include "batch/shared_groups.h"
 #include "batch/synced_outputs.h"
 #include "transform/file.h"
@@ -25,13 +26,6 @@ void memory_budget_init(MemoryBudget *budget, uint64_t bytes);
 
 /* Releases the contents; nothing is reserved. */
 void memory_budget_release(MemoryBudget *budget);
-
-/* What reading the file of a job told. */
-typedef struct JobNotes {
-    char *warnings; /* sentences, each with its NUL */
-    size_t warnings_bytes;
-    uint64_t lost_rows;
-} JobNotes;
 
 typedef struct Jobs {
     const ImgstatBatch *batch;
@@ -117,16 +111,7 @@ void jobs_for_each(Jobs *jobs, TransformWorker *worker,
 /* Transforms and reports all jobs. worker: that of the first thread; it is closed on return. */
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
-/* Adds a sentence. notes: JobNotes. Without memory it is left out. */
-void job_notes_warn(void *notes, const char *sentence);
-
-/* Frees the contents, and empties it. */
-void job_notes_clear(JobNotes *notes);
-
-/* Keeps a warning about the reference, which any thread may read. jobs: Jobs. */
-void jobs_note_reference(void *jobs, const char *sentence);
-
-/* Reports what is kept of them. On the calling thread. */
+/* Reports warnings about the reference that are kept. On the calling thread. */
 void jobs_report_reference(Jobs *jobs);
 
 /* batch/shared_transfer.c: makes one transfer from all files, or one of each of their channels and
