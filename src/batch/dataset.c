@@ -3,6 +3,7 @@
 #include "record/dataset.h"
 #include "base/sample.h"
 #include "batch/dataset_wide.h"
+#include "batch/job.h"
 #include "batch/peers.h"
 #include "codec/page_group.h"
 #include "measure/result.h"
@@ -23,9 +24,7 @@ ImgstatResult measure_group_name(ImgstatGrouping by, const ImgstatJob *job, cons
     snprintf(number, sizeof number, "channel %u", key.number);
     const char *const name = key.name ? key.name : number;
     const size_t bytes = strlen(group) + (*group != '\0') + strlen(name) + 1;
-    if (bytes - 1 > IMGSTAT_NAME_MOST)
-        return error_file(err, IMGSTAT_ERR_ARG, job->input, "a group of more than %d bytes",
-                          IMGSTAT_NAME_MOST);
+    IMGSTAT_TRY(job_check_group(job, bytes - 1, err));
     *out = malloc(bytes);
     if (!*out)
         return error_memory(err, bytes, "the name of a group");

@@ -48,13 +48,21 @@ static inline uint64_t job_prefetch(const ImgstatJob *job, uint64_t most)
     return job->source ? 0 : prefetch_file(job->input, most);
 }
 
+/* Refuses a group of more bytes than records keep. */
+static inline ImgstatResult job_check_group(const ImgstatJob *job, size_t bytes, ImgstatError *err)
+{
+    return bytes <= IMGSTAT_NAME_MOST
+               ? IMGSTAT_OK
+               : error_file(err, IMGSTAT_ERR_ARG, job->input, "a group of more than %d bytes",
+                            IMGSTAT_NAME_MOST);
+}
+
 /* As file_open. */
 static inline ImgstatResult job_open(const ImgstatJob *job, const ImgstatOpen *how,
                                      const Cancel *cancel, ImgstatFile **out, ImgstatError *err)
 {
-    if (job->group && strlen(job->group) > IMGSTAT_NAME_MOST)
-        return error_file(err, IMGSTAT_ERR_ARG, job->input, "a group of more than %d bytes",
-                          IMGSTAT_NAME_MOST);
+    if (job->group)
+        IMGSTAT_TRY(job_check_group(job, strlen(job->group), err));
     return file_open(job->input, job->source, how, cancel, out, err);
 }
 

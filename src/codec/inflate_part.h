@@ -26,7 +26,7 @@ bool inflate_part_decode(InflatePart *part, const PieceRing *ring, uint64_t plac
 /* Returns how many bytes a part decodes to. */
 size_t inflate_part_size(const InflatePart *part);
 
-/* Tells a part the DEFLATE_WINDOW bytes before it, which the functions below need. */
+/* Gives a part the DEFLATE_WINDOW bytes before it. The functions below need them. */
 void inflate_part_follow(InflatePart *part, const uint8_t *window);
 
 /* Copies the last DEFLATE_WINDOW bytes up to the end of a part to `window`. Not once it is

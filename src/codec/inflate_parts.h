@@ -12,8 +12,9 @@ typedef size_t InflateRead(void *context, uint8_t *to, size_t room);
 
 typedef struct InflateParts InflateParts;
 
-/* threads: at least 2, of which one reads. part_bytes: compressed, of each part, about. buffers:
- * for memory; NULL: it is not kept. Returns NULL if memory or threads run out. */
+/* Begins a stream. threads: at least 2, the one that reads included. part_bytes: compressed bytes
+ * of a part, about. buffers: for memory; NULL: memory is not kept. Returns NULL if memory or
+ * threads run out. */
 InflateParts *inflate_parts_create(unsigned threads, size_t part_bytes, InflateRead *read,
                                    void *context, BufferCache *buffers);
 

@@ -12,12 +12,17 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+bool tar_is_named(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 4 && strcasecmp(name + length - 4, ".tar") == 0;
+}
+
 static bool is_tar(const char *path)
 {
-    const size_t length = strlen(path);
     struct stat info;
-    return length > 4 && strcasecmp(path + length - 4, ".tar") == 0 && stat(path, &info) == 0 &&
-           S_ISREG(info.st_mode) && imgstat_format_of_file(path) == NULL;
+    return tar_is_named(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           imgstat_format_of_file(path) == NULL;
 }
 
 size_t tar_length(const char *path)

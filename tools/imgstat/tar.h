@@ -17,6 +17,9 @@ typedef struct TarItem {
     TarMember *member; /* owned by the caller; NULL if there is a cause */
 } TarItem;
 
+/* Whether a name ends as those of archives do. */
+bool tar_is_named(const char *name);
+
 /* Returns the length of the part of a path that names an archive: all of "a.tar", and "a.tar" of
  * "a.tar/b.png", if that file ends in .tar and is no image. 0: no archive. */
 size_t tar_length(const char *path);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,18 +82,11 @@ static bool matches(const GlobList *list, const char *name)
     return false;
 }
 
-static bool names_archives(const char *glob)
-{
-    static const char ending[] = ".tar";
-    const size_t n = strlen(glob);
-    return n >= sizeof ending - 1 && strcasecmp(glob + n - (sizeof ending - 1), ending) == 0;
-}
-
 bool walk_passes(const Options *o, const char *name, bool member, bool *asked)
 {
     *asked = false;
     for (size_t i = 0; i < o->include.n; i++)
-        *asked = *asked || !member || !names_archives(o->include.items[i]);
+        *asked = *asked || !member || !tar_is_named(o->include.items[i]);
     return !matches(&o->exclude, name) && (!*asked || matches(&o->include, name));
 }
 
