@@ -737,7 +737,8 @@ typedef enum ImgstatChannels {
                                  RGB only */
 } ImgstatChannels;
 
-/* The program with the formula. Others than IMGSTAT_LIKE_IMGSTAT take u8 and u16 only. */
+/* The program with the formula. Others than IMGSTAT_LIKE_IMGSTAT take u8 and u16 only, and bring
+ * samples of fewer bits to the full scale of these types. */
 typedef enum ImgstatLike {
     IMGSTAT_LIKE_IMGSTAT,
     IMGSTAT_LIKE_OPENCV,

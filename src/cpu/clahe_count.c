@@ -28,7 +28,7 @@ static void count_words(const Clahe *clahe, const unsigned char *at, size_t n, s
 {
     const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0); /* the sign bit of integers */
     for (size_t i = 0; i < n; i++)
-        counts[clahe_bits_at(at, i, step, 2) ^ flip]++;
+        counts[clahe->position[clahe_bits_at(at, i, step, 2) ^ flip]]++;
 }
 
 /* Counts one sample after the other; some may be padding, undefined or masked. */

@@ -111,15 +111,22 @@ static uint32_t skimage_gray(const Clahe *clahe, uint64_t key, uint32_t entries)
     return (uint32_t)(level < most ? level : most);
 }
 
+/* Returns what a key is to the method: other programs bring samples of fewer bits to 8 or 16. */
+static uint64_t key_of(const Clahe *clahe, uint64_t key)
+{
+    return clahe->like == IMGSTAT_LIKE_IMGSTAT ? key : map_sample(&clahe->rescale, key);
+}
+
 static void set_positions(Clahe *clahe)
 {
     const uint32_t entries = sample_record_bins(clahe->sample);
     for (uint32_t key = 0; key < entries; key++) {
-        const uint64_t k = key < clahe->black   ? clahe->black
-                           : key > clahe->white ? clahe->white
-                                                : key;
+        const uint64_t full = key_of(clahe, key);
+        const uint64_t k = full < clahe->black   ? clahe->black
+                           : full > clahe->white ? clahe->white
+                                                 : full;
         if (clahe->like == IMGSTAT_LIKE_OPENCV)
-            clahe->position[key] = key;
+            clahe->position[key] = (uint32_t)full;
         else if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
             clahe->position[key] = skimage_gray(clahe, k, entries) / SKIMAGE_BIN_GRAYS;
         else
@@ -174,8 +181,8 @@ ImgstatResult clahe_create(BufferCache *cache, const ImgstatMethod *method,
     (void)transfer_output(method, shape, &bits);
     passthrough_maps(shape->sample, shape->bits, &clahe->to, bits, shape->has_nodata,
                      shape->nodata_key, &clahe->rescale, &clahe->passthrough);
-    clahe->black = black;
-    clahe->white = white;
+    clahe->black = key_of(clahe, black);
+    clahe->white = key_of(clahe, white);
     clahe->unchanged = clahe->like == IMGSTAT_LIKE_IMGSTAT ? black >= white : black > white;
     clahe->clip_limit = given > 0.0 ? given : method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
     clahe->nano = clahe->clip_limit >= 1.0 ? 1000000000u : (uint64_t)rint(clahe->clip_limit * 1e9);

@@ -27,7 +27,7 @@ typedef struct Clahe {
     bool has_nodata;
     uint64_t nodata_key;
     Map rescale, passthrough; /* maps of masked samples, and of others that are not mapped */
-    uint64_t black, white;    /* extreme keys of the image */
+    uint64_t black, white;    /* extreme keys of the image; like others: in the type's full scale */
     bool unchanged;           /* no valid sample; for imgstat's own method also a constant image */
     uint64_t step;            /* clahe_step(black, white), unless unchanged; imgstat's own method */
     uint64_t nano;            /* clip limit in billionths; imgstat's own method, skimage */

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "transfer/ratio.h"
 
+#include <stdlib.h>
+
 /* Programs with a formula for each kind of transform. */
 static const char *const like_names[] = {
     [IMGSTAT_LIKE_IMGSTAT] = "imgstat", [IMGSTAT_LIKE_OPENCV] = "opencv",
@@ -232,8 +234,11 @@ static void stretch(const ImgstatMethod *method, const uint64_t *cdf, uint32_t b
                    cdf_above(cdf, bins, white), table);
 }
 
-void compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
-                  uint32_t bins, uint32_t *table)
+/* ---- Tables -------------------------------------------------------------------------------- */
+
+/* Fills a table by keys of the full scale. */
+static void table_of(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
+                     uint32_t bins, uint32_t *table)
 {
     const uint32_t top = (uint32_t)to->hi_key;
     if (method->transform != IMGSTAT_EQUALIZE) {
@@ -266,4 +271,26 @@ void compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_
         identity(bins, table);
         return;
     }
+}
+
+ImgstatResult compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
+                           const uint32_t *full, uint32_t bins, uint32_t *table, ImgstatError *err)
+{
+    if (full[1] == 1) {
+        table_of(method, to, cdf, bins, table);
+        return IMGSTAT_OK;
+    }
+    uint64_t *const spread = calloc(bins, sizeof *spread);
+    if (!spread)
+        return error_memory(err, bins * sizeof *spread, "a transfer");
+    for (uint32_t at = 0, key = 0; at < bins; at++) {
+        while (key + 1 < bins && full[key + 1] <= at)
+            key++;
+        spread[at] = cdf[key];
+    }
+    table_of(method, to, spread, bins, table);
+    free(spread);
+    for (uint32_t key = 0; key < bins; key++) /* full[key] >= key */
+        table[key] = table[full[key]];
+    return IMGSTAT_OK;
 }

@@ -11,8 +11,9 @@ ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, Im
                            ImgstatError *err);
 
 /* Fills `table`, one output key for each of `bins` keys, by the formula of method->like. cdf:
- * inclusive counts by key, the last one above 0. */
-void compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
-                  uint32_t bins, uint32_t *table);
+ * inclusive counts by key, the last one above 0. full: what each key is in the full scale of the
+ * type, to which other programs bring samples of fewer bits before they count them. */
+ImgstatResult compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
+                           const uint32_t *full, uint32_t bins, uint32_t *table, ImgstatError *err);
 
 #endif

@@ -3,6 +3,7 @@
  * knots of wide types that equalize or match. */
 #include "transfer/maps.h"
 
+#include "base/error.h"
 #include "transfer/compat.h"
 
 /* ---- Knots from exact order statistics ---- */
@@ -147,13 +148,14 @@ static uint64_t table_key(const Map *map, const MapReference *reference, uint64_
     return range_avoid(&map->to, range_clamp(&map->to, level));
 }
 
-void map_make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
-                    const MapReference *reference, uint32_t *table)
+ImgstatResult map_make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
+                             const MapReference *reference, const uint32_t *rescaled,
+                             uint32_t *table, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(map->from);
     const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
     if (like)
-        compat_table(method, &map->to, source->cdf, entries, table);
+        IMGSTAT_TRY(compat_table(method, &map->to, source->cdf, rescaled, entries, table, err));
     for (uint32_t key = 0; key < entries; key++) {
         uint64_t to = like && !map_is_passthrough(map, map->from, key)
                           ? range_avoid(&map->to, table[key])
@@ -161,4 +163,5 @@ void map_make_table(Map *map, const ImgstatMethod *method, const MapSource *sour
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
     map->cdf = map->reference_cdf = NULL;
+    return IMGSTAT_OK;
 }

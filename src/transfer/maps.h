@@ -21,9 +21,10 @@ void map_set_parameters(Map *map, const ImgstatMethod *method, const TransferSha
                         const MapSource *source);
 
 /* Narrow types: fills `table`, one output sample for each key, from a map with its parameters. The
- * map's pointers to counts become NULL. */
-void map_make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
-                    const MapReference *reference, uint32_t *table);
+ * map's pointers to counts become NULL. rescaled: what each key is in the scale of the output. */
+ImgstatResult map_make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
+                             const MapReference *reference, const uint32_t *rescaled,
+                             uint32_t *table, ImgstatError *err);
 
 /* Wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH: completes a map. knots: room for as many as
  * source->ranks has; the map points to them. */

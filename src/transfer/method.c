@@ -46,7 +46,8 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
     case IMGSTAT_DEPTH_KEEP:
         break;
     }
-    *bits = shape->kept_bits ? shape->kept_bits : shape->bits;
+    if (method->like == IMGSTAT_LIKE_IMGSTAT) /* other programs make 8 or 16 bits of fewer */
+        *bits = shape->kept_bits ? shape->kept_bits : shape->bits;
     if (shape->kept_bits)
         return shape->kept_bits > 8 ? IMGSTAT_U16 : IMGSTAT_U8;
     return shape->sample;

@@ -292,8 +292,13 @@ ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
         if (narrow) {
             map_set_parameters(map, method, shape, &sources[m]);
             transfer_unchanged(transfer, map);
-            map_make_table(map, method, &sources[m], &from,
-                           transfer->tables + (size_t)m * sample_record_bins(map->from));
+            const ImgstatResult made =
+                map_make_table(map, method, &sources[m], &from, transfer->rescale_table,
+                               transfer->tables + (size_t)m * sample_record_bins(map->from), err);
+            if (made != IMGSTAT_OK) {
+                transfer_destroy(transfer);
+                return made;
+            }
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {
             map_make_knots(map, method, &sources[m], &from, knots);
             transfer_unchanged(transfer, map);

@@ -84,6 +84,19 @@ def test_example(program, folder):
     check(list(png_pixels(done.stdout)) == EXAMPLE, "and from TIFF to PNG")
 
 
+def test_like_of_fewer_bits(program, folder):
+    """Other programs bring 4 bits to 8 when they read them."""
+    levels = [x * y % 11 + 2 for y in range(30) for x in range(40)]
+    pairs = bytes(16 * a + b for a, b in zip(levels[::2], levels[1::2]))
+    (folder / "four.png").write_bytes(png(40, 30, 4, pairs))
+    (folder / "eight.png").write_bytes(png(40, 30, 8, bytes(17 * v for v in levels)))
+    for words in (["--like", "opencv"], ["--like", "pillow"], ["--clahe", "--like", "opencv"], ["--clahe", "--like", "skimage"]):
+        for name in ("four", "eight"):
+            run(program, "equalize", *words, "--force", folder / f"{name}.png", "-o", folder / f"{name}-out.png")
+        pixels = [png_pixels((folder / f"{name}-out.png").read_bytes()) for name in ("four", "eight")]
+        check(pixels[0] == pixels[1] and len(pixels[0]) == 1200, f"{words}: what comes of 4 bits and of 8")
+
+
 def test_full_range(program, folder):
     """libvips leaves both of these dark."""
     scan = [700 + (x * 37 + y * 91) % 3000 for y in range(64) for x in range(64)]

@@ -109,8 +109,10 @@ static Shape random_shape(ImgstatSample sample, uint16_t channels)
     static const uint32_t sides[] = {1, 2, 7, 31, 33, 64, 65, 100, 255, 257, 640};
     enum { SIDES = sizeof sides / sizeof *sides };
     const bool gaps = below(3) == 0;
+    const uint32_t bits = sample == IMGSTAT_U8 ? 8 : sample == IMGSTAT_U16 ? 16 : 0;
     return (Shape){.sample = sample,
                    .channels = channels,
+                   .bits = (uint8_t)(bits && below(2) ? 1 + below(bits) : 0),
                    .width = sides[below(ops.small ? 7 : SIDES)],
                    .height = sides[below(ops.small ? 7 : SIDES)],
                    .gap = gaps ? below(9) : 0,

@@ -262,6 +262,64 @@ Test(transfer_like, stretch_is_a_percentile_of_nothing)
     imgstat_image_release(&image);
 }
 
+/* An image whose samples have fewer bits becomes what the program makes of one in the full scale of
+ * the type: `bits` of the pattern are kept, and one image has them scaled. */
+static void expect_full_scale(const ImgstatMethod *method, const char *kind, unsigned bits)
+{
+    const ImgstatSample sample = bits > 8 ? IMGSTAT_U16 : IMGSTAT_U8;
+    const unsigned width = bits > 8 ? 16 : 8, size = width / 8;
+    const uint32_t top = (1u << bits) - 1, full = (1u << width) - 1;
+    ImagePro few = pattern_image(kind, 61, 47, sample);
+    ImagePro scaled = pattern_image(kind, 61, 47, sample);
+    for (uint32_t y = 0; y < few.height; y++)
+        for (uint32_t x = 0; x < few.width; x++) {
+            uint32_t v = 0;
+            unsigned char *const at = (unsigned char *)few.host + y * few.pitch + x * size;
+            memcpy(&v, at, size);
+            v >>= width - bits;
+            memcpy(at, &v, size);
+            v = (2 * v * full + top) / (2 * top); /* top is odd: no ties */
+            memcpy((unsigned char *)scaled.host + y * scaled.pitch + x * size, &v, size);
+        }
+    few.bits = (uint8_t)bits;
+    const bool clahe = method->transform == IMGSTAT_CLAHE;
+    ImagePro of_few = clahe ? adapted(method, &few, 17) : transformed(method, &few, -1, false);
+    ImagePro of_full =
+        clahe ? adapted(method, &scaled, 17) : transformed(method, &scaled, -1, false);
+    cr_expect(image_equal(&of_few, &of_full), "%s, %u bits, method %d like %d", kind, bits,
+              (int)method->transform, (int)method->like);
+    imgstat_image_release(&few);
+    imgstat_image_release(&scaled);
+    imgstat_image_release(&of_few);
+    imgstat_image_release(&of_full);
+}
+
+Test(transfer_like, fewer_bits_are_brought_to_full_scale)
+{
+    static const char *const kinds[] = {"noise", "slope", "dark", "black", "flat", "white"};
+    static const uint8_t depths[] = {1, 2, 4, 7, 10, 12, 15};
+    static const ImgstatTransform transforms[] = {IMGSTAT_EQUALIZE, IMGSTAT_STRETCH,
+                                                  IMGSTAT_PERCENTILE, IMGSTAT_CLAHE};
+    size_t compared = 0;
+    for (size_t t = 0; t < sizeof transforms / sizeof *transforms; t++)
+        for (int like = IMGSTAT_LIKE_OPENCV; like <= IMGSTAT_LIKE_VIPS; like++)
+            for (size_t d = 0; d < sizeof depths; d++) {
+                const ImgstatMethod method = {.transform = transforms[t],
+                                              .like = (ImgstatLike)like};
+                const TransferShape shape = {.sample = depths[d] > 8 ? IMGSTAT_U16 : IMGSTAT_U8,
+                                             .bits = depths[d],
+                                             .channels = 1,
+                                             .alpha = -1};
+                ImgstatError err;
+                if (transfer_check(&method, &shape, &err) != IMGSTAT_OK)
+                    continue; /* it has no such formula, or not for 16 bits */
+                for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+                    expect_full_scale(&method, kinds[k], depths[d]);
+                compared++;
+            }
+    cr_assert_eq(compared, (5 * 7 + 2 * 4) + 2 * (4 * 7 + 4) + 2 * 7, "%zu", compared);
+}
+
 Test(transfer_like, what_a_program_does_not_do_is_refused)
 {
     ImgstatError err;
