@@ -67,7 +67,7 @@ typedef struct FilteredRows {
 typedef void UnfilterRows(const FilteredRows *rows, size_t pixel_bytes);
 extern UnfilterRows unfilter_rows_portable, unfilter_rows_avx2, unfilter_rows_avx512;
 
-enum { UNFILTER_ROWS = 16 }; /* no more rows are undone together */
+enum { UNFILTER_ROWS = 32 }; /* no more rows are undone together */
 
 /* Undoes the filters of rows. pixel_bytes: 1, 2, 3, 4, 6 or 8. With Average and Paeth many rows at
  * once take less time than one after the other. */

@@ -1,38 +1,105 @@
 /* SPDX-License-Identifier: MIT */
-/* unfilter_vectors.h: PNG's filters undone in vectors of 16 bytes. Included by filter.c alone. */
+/* unfilter_vectors.h: PNG's filters undone in vectors. Included by filter.c alone. */
 
-/* ---- What filters guess, for each byte ---- */
+/* ---- Two vectors of 16 bytes, which are one where the processor has such ---- */
 
-FORCE_INLINE __m128i blend_16(__m128i no, __m128i yes, __m128i mask)
+#if defined(__AVX2__)
+
+typedef __m256i Lanes;
+
+#define LANES(name, of_128, of_256)           \
+    FORCE_INLINE Lanes name(Lanes a, Lanes b) \
+    {                                         \
+        return of_256(a, b);                  \
+    }
+
+FORCE_INLINE Lanes lanes_of(__m128i low, __m128i high)
 {
-#if defined(__SSE4_1__)
-    return _mm_blendv_epi8(no, yes, mask);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+
+FORCE_INLINE __m128i lane(Lanes v, size_t k)
+{
+    return k == 0 ? _mm256_castsi256_si128(v) : _mm256_extracti128_si256(v, 1);
+}
+
 #else
-    return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
+
+typedef struct Lanes {
+    __m128i lane[2];
+} Lanes;
+
+#define LANES(name, of_128, of_256)                                                   \
+    FORCE_INLINE Lanes name(Lanes a, Lanes b)                                         \
+    {                                                                                 \
+        return (Lanes){{of_128(a.lane[0], b.lane[0]), of_128(a.lane[1], b.lane[1])}}; \
+    }
+
+FORCE_INLINE Lanes lanes_of(__m128i low, __m128i high)
+{
+    return (Lanes){{low, high}};
+}
+
+FORCE_INLINE __m128i lane(Lanes v, size_t k)
+{
+    return v.lane[k];
+}
+
+#endif
+
+LANES(and_lanes, _mm_and_si128, _mm256_and_si256)
+LANES(xor_lanes, _mm_xor_si128, _mm256_xor_si256)
+LANES(equal_lanes, _mm_cmpeq_epi8, _mm256_cmpeq_epi8)
+LANES(add_lanes, _mm_add_epi8, _mm256_add_epi8)
+LANES(subtract_lanes, _mm_sub_epi8, _mm256_sub_epi8)
+LANES(excess_lanes, _mm_subs_epu8, _mm256_subs_epu8) /* a - b, at least 0 */
+LANES(lesser_lanes, _mm_min_epu8, _mm256_min_epu8)
+LANES(greater_lanes, _mm_max_epu8, _mm256_max_epu8)
+LANES(average_lanes_up, _mm_avg_epu8, _mm256_avg_epu8)
+LANES(low_halves_8, _mm_unpacklo_epi8, _mm256_unpacklo_epi8)
+LANES(low_halves_16, _mm_unpacklo_epi16, _mm256_unpacklo_epi16)
+LANES(low_halves_32, _mm_unpacklo_epi32, _mm256_unpacklo_epi32)
+LANES(low_halves_64, _mm_unpacklo_epi64, _mm256_unpacklo_epi64)
+LANES(high_halves_8, _mm_unpackhi_epi8, _mm256_unpackhi_epi8)
+LANES(high_halves_16, _mm_unpackhi_epi16, _mm256_unpackhi_epi16)
+LANES(high_halves_32, _mm_unpackhi_epi32, _mm256_unpackhi_epi32)
+LANES(high_halves_64, _mm_unpackhi_epi64, _mm256_unpackhi_epi64)
+
+FORCE_INLINE Lanes equal_bytes(int byte)
+{
+    return lanes_of(_mm_set1_epi8((char)byte), _mm_set1_epi8((char)byte));
+}
+
+/* The bytes of `yes` where mask has ones, of `no` where it has zeros. */
+FORCE_INLINE Lanes choose_lanes(Lanes mask, Lanes yes, Lanes no)
+{
+#if defined(__AVX512VL__)
+    return _mm256_ternarylogic_epi32(mask, yes, no, 0xca);
+#elif defined(__AVX2__)
+    return _mm256_blendv_epi8(no, yes, mask);
+#else
+    return xor_lanes(no, and_lanes(mask, xor_lanes(yes, no)));
 #endif
 }
 
-/* `yes` where a < b, else `no`. */
-FORCE_INLINE __m128i choose_less_16(__m128i a, __m128i b, __m128i yes, __m128i no)
-{
-    return blend_16(yes, no, _mm_cmpeq_epi8(_mm_max_epu8(a, b), a));
-}
+/* ---- What filters guess, for each byte ---- */
 
 /* As paeth_bytes in filter_vectors.h, which says why. */
-FORCE_INLINE __m128i paeth_16(__m128i left, __m128i up, __m128i corner)
+FORCE_INLINE Lanes paeth_lanes(Lanes left, Lanes up, Lanes corner)
 {
-    const __m128i low = _mm_min_epu8(left, up), high = _mm_max_epu8(left, up);
-    const __m128i over = _mm_subs_epu8(corner, low), under = _mm_subs_epu8(high, corner);
-    const __m128i near = _mm_min_epu8(over, under), far = _mm_max_epu8(over, under);
-    const __m128i neighbour = choose_less_16(under, over, low, high);
-    return choose_less_16(_mm_sub_epi8(far, near), near, corner, neighbour);
+    const Lanes low = lesser_lanes(left, up), high = greater_lanes(left, up);
+    const Lanes over = excess_lanes(corner, low), under = excess_lanes(high, corner);
+    const Lanes near = lesser_lanes(over, under), far = greater_lanes(over, under);
+    const Lanes between = subtract_lanes(far, near);
+    const Lanes neighbour = choose_lanes(equal_lanes(far, under), high, low);
+    return choose_lanes(equal_lanes(greater_lanes(between, near), between), neighbour, corner);
 }
 
 /* Rounded down. */
-FORCE_INLINE __m128i average_16(__m128i left, __m128i up)
+FORCE_INLINE Lanes average_lanes(Lanes left, Lanes up)
 {
-    const __m128i odd = _mm_and_si128(_mm_xor_si128(left, up), _mm_set1_epi8(1));
-    return _mm_sub_epi8(_mm_avg_epu8(left, up), odd);
+    const Lanes odd = and_lanes(xor_lanes(left, up), equal_bytes(1));
+    return subtract_lanes(average_lanes_up(left, up), odd);
 }
 
 /* ---- One row: a pixel at a time ---- */
@@ -52,32 +119,32 @@ FORCE_INLINE void store_8(uint8_t *at, __m128i v)
 FORCE_INLINE size_t unfilter_pixels(unsigned filter, const uint8_t *from, const uint8_t *above,
                                     uint8_t *to, size_t n, size_t step)
 {
-    __m128i left = _mm_setzero_si128(), corner = left;
+    const __m128i none = _mm_setzero_si128();
+    Lanes left = equal_bytes(0), corner = left;
     size_t i = 0;
     for (; i + 8 <= n; i += step) {
-        const __m128i up = load_8(above + i);
-        const __m128i guess = filter == 3 ? average_16(left, up) : paeth_16(left, up, corner);
-        left = _mm_add_epi8(load_8(from + i), guess);
+        const Lanes up = lanes_of(load_8(above + i), none);
+        const Lanes guess = filter == 3 ? average_lanes(left, up) : paeth_lanes(left, up, corner);
+        left = add_lanes(lanes_of(load_8(from + i), none), guess);
         corner = up;
-        store_8(to + i, left);
+        store_8(to + i, lane(left, 0));
     }
     return i;
 }
 
 /* ---- Several rows: each a pixel behind the one above ----
  *
- * A pixel needs the one before it, so a row alone leaves most of the processor idle. Here a vector
- * has a slot for each row; slots are as large as pixels, or 4 for 3 bytes and 8 for 6. The pixel
- * above that of a slot is what the slot of the row above had a step before. Pixels are brought to
- * their slots, and back, by transposing squares of them. */
+ * A pixel needs the one before it, so a row alone leaves most of the processor idle. Here both
+ * lanes have a slot for each row; slots are as large as pixels, or 4 for 3 bytes and 8 for 6. The
+ * pixel above that of a slot is what the slot of the row above had a step before. Pixels are
+ * brought to their slots, and back, by transposing squares of them. */
 
 enum {
-    SLOTS_BYTES = 16,
-    MOST_SLOTS = UNFILTER_ROWS, /* of one byte */
-    MOST_VECTORS = 2,           /* of slots: they need not wait for each other */
-    LEAST_PIXELS = 64,          /* of a row: shorter ones are edges for the most part */
-    PAETH_WEIGHT = 3,           /* what a row costs alone, where 1 is that of Average */
-    TOGETHER_WEIGHT = 6         /* what the rows of all slots cost together */
+    LANE_BYTES = 16,
+    MOST_SIDE = LANE_BYTES, /* slots of one byte in a lane */
+    LEAST_PIXELS = 64,      /* of a row: shorter ones are edges for the most part */
+    PAETH_WEIGHT = 3,       /* what a row costs alone, where 1 is that of Average */
+    TOGETHER_WEIGHT = 6     /* what the rows of all slots cost together */
 };
 
 /* Returns the bytes of a slot for a pixel of `step` bytes. */
@@ -86,10 +153,17 @@ FORCE_INLINE size_t slot_bytes(size_t step)
     return step == 3 ? 4 : step == 6 ? 8 : step;
 }
 
-/* Returns how many vectors of slots are in use. */
-FORCE_INLINE size_t slot_vectors(size_t step)
+/* Returns the slots of a lane, which are the pixels of a side of a square as well. */
+FORCE_INLINE size_t side_of(size_t step)
 {
-    return step == 1 ? 1 : MOST_VECTORS;
+    return LANE_BYTES / slot_bytes(step);
+}
+
+/* Returns how many bytes row y is behind the first: a pixel for each row, and one more in the
+ * second lane, whose first slot then has time to get a pixel from the other lane. */
+FORCE_INLINE size_t skew_of(size_t y, size_t step)
+{
+    return (y + (y >= side_of(step))) * step;
 }
 
 FORCE_INLINE __m128i move_slots_up(__m128i v, size_t slot)
@@ -100,44 +174,54 @@ FORCE_INLINE __m128i move_slots_up(__m128i v, size_t slot)
                        : _mm_slli_si128(v, 8);
 }
 
-/* The last slot of `before` and all but the last of v. */
-FORCE_INLINE __m128i slots_before(__m128i v, __m128i before, size_t slot)
+/* In each lane, the last slot of `before` and all but the last of v. */
+FORCE_INLINE Lanes slots_before(Lanes v, Lanes before, size_t slot)
 {
-    const __m128i last = slot == 1   ? _mm_srli_si128(before, 15)
-                         : slot == 2 ? _mm_srli_si128(before, 14)
-                         : slot == 4 ? _mm_srli_si128(before, 12)
-                                     : _mm_srli_si128(before, 8);
-    return _mm_or_si128(move_slots_up(v, slot), last);
+#if defined(__AVX2__)
+    return slot == 1   ? _mm256_alignr_epi8(v, before, 15)
+           : slot == 2 ? _mm256_alignr_epi8(v, before, 14)
+           : slot == 4 ? _mm256_alignr_epi8(v, before, 12)
+                       : _mm256_alignr_epi8(v, before, 8);
+#else
+    for (size_t k = 0; k < 2; k++) {
+        const __m128i last = slot == 1   ? _mm_srli_si128(before.lane[k], 15)
+                             : slot == 2 ? _mm_srli_si128(before.lane[k], 14)
+                             : slot == 4 ? _mm_srli_si128(before.lane[k], 12)
+                                         : _mm_srli_si128(before.lane[k], 8);
+        v.lane[k] = _mm_or_si128(move_slots_up(v.lane[k], slot), last);
+    }
+    return v;
+#endif
 }
 
-FORCE_INLINE __m128i interleave_low(__m128i a, __m128i b, size_t slot)
+FORCE_INLINE Lanes low_halves(Lanes a, Lanes b, size_t slot)
 {
-    return slot == 1   ? _mm_unpacklo_epi8(a, b)
-           : slot == 2 ? _mm_unpacklo_epi16(a, b)
-           : slot == 4 ? _mm_unpacklo_epi32(a, b)
-                       : _mm_unpacklo_epi64(a, b);
+    return slot == 1   ? low_halves_8(a, b)
+           : slot == 2 ? low_halves_16(a, b)
+           : slot == 4 ? low_halves_32(a, b)
+                       : low_halves_64(a, b);
 }
 
-FORCE_INLINE __m128i interleave_high(__m128i a, __m128i b, size_t slot)
+FORCE_INLINE Lanes high_halves(Lanes a, Lanes b, size_t slot)
 {
-    return slot == 1   ? _mm_unpackhi_epi8(a, b)
-           : slot == 2 ? _mm_unpackhi_epi16(a, b)
-           : slot == 4 ? _mm_unpackhi_epi32(a, b)
-                       : _mm_unpackhi_epi64(a, b);
+    return slot == 1   ? high_halves_8(a, b)
+           : slot == 2 ? high_halves_16(a, b)
+           : slot == 4 ? high_halves_32(a, b)
+                       : high_halves_64(a, b);
 }
 
 /* Makes rows of slots columns: interleaving the halves of a square does it, done once for each bit
  * of its side. */
-FORCE_INLINE void transpose_slots(__m128i *v, size_t slot)
+FORCE_INLINE void transpose_slots(Lanes *v, size_t slot)
 {
-    const size_t n = SLOTS_BYTES / slot;
+    const size_t n = LANE_BYTES / slot;
 #pragma GCC unroll 4
     for (size_t bit = 1; bit < n; bit *= 2) {
-        __m128i mixed[MOST_SLOTS];
+        Lanes mixed[MOST_SIDE];
 #pragma GCC unroll 8
         for (size_t i = 0; i < n / 2; i++) {
-            mixed[2 * i] = interleave_low(v[i], v[i + n / 2], slot);
-            mixed[2 * i + 1] = interleave_high(v[i], v[i + n / 2], slot);
+            mixed[2 * i] = low_halves(v[i], v[i + n / 2], slot);
+            mixed[2 * i + 1] = high_halves(v[i], v[i + n / 2], slot);
         }
 #pragma GCC unroll 16
         for (size_t i = 0; i < n; i++)
@@ -187,19 +271,18 @@ FORCE_INLINE void store_slots(uint8_t *at, __m128i v, size_t step)
 }
 
 typedef struct Slots {
-    /* What a step leaves to the next one: the pixels that it made, and those above them. */
-    __m128i left[MOST_VECTORS], up[MOST_VECTORS];
+    Lanes left, up; /* what a step leaves to the next one: its pixels, and those above them */
+    Lanes before;   /* the pixels of the step before that */
     /* Ones in the slots of rows that guess by these. No filter but Average needs a guess of its
      * own: Paeth's is the left pixel where the other two are 0, and the upper one where its are. */
-    __m128i takes_left[MOST_VECTORS], takes_up[MOST_VECTORS], takes_corner[MOST_VECTORS];
-    __m128i takes_average[MOST_VECTORS];
+    Lanes takes_left, takes_up, takes_corner, takes_average;
 } Slots;
 
 /* Where pixels of each slot are read and written. Slots without a row have the places of the last
  * row, which is written after them. */
 typedef struct SlotRows {
-    const uint8_t *above, *from[MOST_SLOTS];
-    uint8_t *to[MOST_SLOTS];
+    const uint8_t *above, *from[UNFILTER_ROWS];
+    uint8_t *to[UNFILTER_ROWS];
 } SlotRows;
 
 /* Undoes squares from byte `at` of rows on, until `end` is reached. `step` is a constant where this
@@ -207,40 +290,38 @@ typedef struct SlotRows {
 FORCE_INLINE void unfilter_squares_of(Slots *slots, const SlotRows *rows, size_t at, size_t end,
                                       size_t step)
 {
-    const size_t slot = slot_bytes(step), vectors = slot_vectors(step), side = SLOTS_BYTES / slot;
+    const size_t slot = slot_bytes(step), side = side_of(step);
     Slots s = *slots;
     for (; at < end; at += side * step) {
-        __m128i square[MOST_VECTORS * MOST_SLOTS], above[MOST_SLOTS];
-        for (size_t k = 0; k < vectors; k++) {
+        Lanes square[MOST_SIDE];
+        __m128i above[MOST_SIDE];
 #pragma GCC unroll 16
-            for (size_t i = 0; i < side; i++)
-                square[k * side + i] = load_slots(rows->from[k * side + i] + at, step);
-            transpose_slots(square + k * side, slot);
-        }
+        for (size_t i = 0; i < side; i++)
+            square[i] = lanes_of(load_slots(rows->from[i] + at, step),
+                                 load_slots(rows->from[side + i] + at, step));
+        transpose_slots(square, slot);
         above[side - 1] = load_slots(rows->above + at, step);
 #pragma GCC unroll 16
         for (size_t i = side - 1; i > 0; i--)
             above[i - 1] = move_slots_up(above[i], slot);
 #pragma GCC unroll 16
-        for (size_t i = 0; i < side; i++)
+        for (size_t i = 0; i < side; i++) {
+            const Lanes up = slots_before(s.left, lanes_of(above[i], lane(s.before, 0)), slot);
+            const Lanes nearest =
+                paeth_lanes(and_lanes(s.left, s.takes_left), and_lanes(up, s.takes_up),
+                            and_lanes(s.up, s.takes_corner));
+            const Lanes guess = choose_lanes(s.takes_average, average_lanes(s.left, up), nearest);
+            s.before = s.left;
+            s.left = add_lanes(square[i], guess);
+            s.up = up;
+            square[i] = s.left;
+        }
+        transpose_slots(square, slot);
 #pragma GCC unroll 2
-            for (size_t k = vectors; k-- > 0;) {
-                const __m128i left = s.left[k];
-                const __m128i up = slots_before(left, k > 0 ? s.left[k - 1] : above[i], slot);
-                const __m128i nearest =
-                    paeth_16(_mm_and_si128(left, s.takes_left[k]), _mm_and_si128(up, s.takes_up[k]),
-                             _mm_and_si128(s.up[k], s.takes_corner[k]));
-                const __m128i guess = blend_16(nearest, average_16(left, up), s.takes_average[k]);
-                s.left[k] = _mm_add_epi8(square[k * side + i], guess);
-                s.up[k] = up;
-                square[k * side + i] = s.left[k];
-            }
-        for (size_t k = vectors; k-- > 0;) { /* see SlotRows */
-            transpose_slots(square + k * side, slot);
+        for (size_t k = 2; k-- > 0;) /* see SlotRows */
 #pragma GCC unroll 16
             for (size_t i = side; i-- > 0;)
-                store_slots(rows->to[k * side + i] + at, square[k * side + i], step);
-        }
+                store_slots(rows->to[k * side + i] + at, lane(square[i], k), step);
     }
     *slots = s;
 }
@@ -268,25 +349,30 @@ static void unfilter_squares(Slots *slots, const SlotRows *rows, size_t at, size
     }
 }
 
+static Lanes load_lanes(const uint8_t at[2 * LANE_BYTES])
+{
+    return lanes_of(_mm_loadu_si128((const __m128i *)(const void *)at),
+                    _mm_loadu_si128((const __m128i *)(const void *)(at + LANE_BYTES)));
+}
+
 static Slots begin_slots(const FilteredRows *rows, size_t step)
 {
-    Slots slots = {0};
-    uint8_t takes[4][SLOTS_BYTES];
-    for (size_t k = 0; k < slot_vectors(step); k++) {
-        for (size_t i = 0; i < SLOTS_BYTES; i++) {
-            const size_t y = (k * SLOTS_BYTES + i) / slot_bytes(step);
-            const unsigned filter = y < rows->rows ? rows->from[y * (1 + rows->n)] : 0;
-            takes[0][i] = filter == 1 || filter == 4 ? 255 : 0;
-            takes[1][i] = filter == 2 || filter == 4 ? 255 : 0;
-            takes[2][i] = filter == 4 ? 255 : 0;
-            takes[3][i] = filter == 3 ? 255 : 0;
-        }
-        memcpy(&slots.takes_left[k], takes[0], SLOTS_BYTES);
-        memcpy(&slots.takes_up[k], takes[1], SLOTS_BYTES);
-        memcpy(&slots.takes_corner[k], takes[2], SLOTS_BYTES);
-        memcpy(&slots.takes_average[k], takes[3], SLOTS_BYTES);
+    uint8_t takes[4][2 * LANE_BYTES];
+    for (size_t i = 0; i < sizeof takes[0]; i++) {
+        const size_t y = i / slot_bytes(step);
+        const unsigned filter = y < rows->rows ? rows->from[y * (1 + rows->n)] : 0;
+        takes[0][i] = filter == 1 || filter == 4 ? 255 : 0;
+        takes[1][i] = filter == 2 || filter == 4 ? 255 : 0;
+        takes[2][i] = filter == 4 ? 255 : 0;
+        takes[3][i] = filter == 3 ? 255 : 0;
     }
-    return slots;
+    return (Slots){.left = equal_bytes(0),
+                   .up = equal_bytes(0),
+                   .before = equal_bytes(0),
+                   .takes_left = load_lanes(takes[0]),
+                   .takes_up = load_lanes(takes[1]),
+                   .takes_corner = load_lanes(takes[2]),
+                   .takes_average = load_lanes(takes[3])};
 }
 
 /* The part of a square's line of pixels that is in its row. */
@@ -308,20 +394,20 @@ static Inside find_inside(size_t at, size_t skew, size_t n, size_t bytes)
 /* Undoes the square at byte `at` where some rows begin or end: pixels beside them are 0. */
 static void unfilter_edge(Slots *slots, const FilteredRows *rows, size_t at, size_t step)
 {
-    const size_t n = rows->n, bytes = SLOTS_BYTES / slot_bytes(step) * step;
-    uint8_t line[MOST_SLOTS + 1][SLOTS_BYTES] = {{0}};
-    SlotRows lines = {.above = line[MOST_SLOTS]};
-    for (size_t y = 0; y < MOST_SLOTS; y++)
+    const size_t n = rows->n, bytes = side_of(step) * step;
+    uint8_t line[UNFILTER_ROWS + 1][LANE_BYTES] = {{0}};
+    SlotRows lines = {.above = line[UNFILTER_ROWS]};
+    for (size_t y = 0; y < UNFILTER_ROWS; y++)
         lines.from[y] = lines.to[y] = line[y];
     const Inside above = find_inside(at, 0, n, bytes);
-    memcpy(line[MOST_SLOTS] + above.of, rows->above + above.at, above.n);
+    memcpy(line[UNFILTER_ROWS] + above.of, rows->above + above.at, above.n);
     for (size_t y = 0; y < rows->rows; y++) {
-        const Inside in = find_inside(at, y * step, n, bytes);
+        const Inside in = find_inside(at, skew_of(y, step), n, bytes);
         memcpy(line[y] + in.of, rows->from + y * (1 + n) + 1 + in.at, in.n);
     }
     unfilter_squares(slots, &lines, 0, 1, step);
     for (size_t y = 0; y < rows->rows; y++) {
-        const Inside in = find_inside(at, y * step, n, bytes);
+        const Inside in = find_inside(at, skew_of(y, step), n, bytes);
         memcpy(rows->to + y * rows->pitch + in.at, line[y] + in.of, in.n);
     }
 }
@@ -329,20 +415,20 @@ static void unfilter_edge(Slots *slots, const FilteredRows *rows, size_t at, siz
 /* Undoes rows, as many as there are slots at most. */
 static void unfilter_slots(const FilteredRows *rows, size_t step)
 {
-    const size_t n = rows->n, bytes = SLOTS_BYTES / slot_bytes(step) * step;
-    const size_t end = n + (rows->rows - 1) * step;
+    const size_t n = rows->n, bytes = side_of(step) * step;
+    const size_t end = n + skew_of(rows->rows - 1, step);
     Slots slots = begin_slots(rows, step);
     SlotRows there = {.above = rows->above};
-    for (size_t slot = 0; slot < MOST_SLOTS; slot++) {
+    for (size_t slot = 0; slot < UNFILTER_ROWS; slot++) {
         const size_t y = slot < rows->rows ? slot : rows->rows - 1;
-        there.from[slot] = rows->from + y * (1 + n) + 1 - y * step;
-        there.to[slot] = rows->to + y * rows->pitch - y * step;
+        there.from[slot] = rows->from + y * (1 + n) + 1 - skew_of(y, step);
+        there.to[slot] = rows->to + y * rows->pitch - skew_of(y, step);
     }
     size_t at = 0;
-    for (; at < (rows->rows - 1) * step; at += bytes)
+    for (; at < skew_of(rows->rows - 1, step); at += bytes)
         unfilter_edge(&slots, rows, at, step);
-    if (at + SLOTS_BYTES <= n) {
-        const size_t squares = (n - SLOTS_BYTES - at) / bytes + 1;
+    if (at + LANE_BYTES <= n) {
+        const size_t squares = (n - LANE_BYTES - at) / bytes + 1;
         unfilter_squares(&slots, &there, at, at + squares * bytes, step);
         at += squares * bytes;
     }
@@ -353,7 +439,7 @@ static void unfilter_slots(const FilteredRows *rows, size_t step)
 /* Undoes the first rows together if they then take less time. Returns how many: 0 if not. */
 static size_t unfilter_together(const FilteredRows *rows, size_t step)
 {
-    const size_t most = slot_vectors(step) * SLOTS_BYTES / slot_bytes(step);
+    const size_t most = 2 * side_of(step);
     FilteredRows first = *rows;
     unsigned weight = 0;
     first.rows = rows->rows < most ? rows->rows : most;

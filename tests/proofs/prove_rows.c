@@ -85,9 +85,9 @@ static void prove_filters(void)
 static void prove_groups(void)
 {
     static const char mixtures[][5] = {{4}, {3, 4, 3, 3, 4}, {4, 0, 1, 4, 2}};
-    const size_t step = pixel_sizes[any(6)], n = step * (64 + any(18)), rows = 2 + any(16);
+    const size_t step = pixel_sizes[any(6)], n = step * (64 + any(18)), rows = 2 + any(32);
     const char *const mixture = mixtures[any(3)];
-    uint8_t filter[17];
+    uint8_t filter[33];
     for (size_t y = 0; y < rows; y++)
         filter[y] = (uint8_t)mixture[mixture == mixtures[0] ? 0 : y % 5];
     prove_group(any(levels()), filter, rows, n, step);
