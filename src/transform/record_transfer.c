@@ -37,11 +37,17 @@ static ImgstatResult check(const ImgstatMethod *method, const TransferShape *sha
 static ImgstatResult input_of_record(const ImgstatMethod *method, const ImgstatRecord *record,
                                      TransferInput **out, ImgstatError *err)
 {
-    const TransferShape shape = shape_of_kind(record->kind);
+    const ImgstatKind *const kind = record->kind;
+    TransferShape shape = shape_of_kind(kind);
     const FurtherReads reads = {.read = no_pixels};
     TransferInput *input = NULL;
     *out = NULL;
-    IMGSTAT_TRY(check(method, &shape, record->kind, err));
+    IMGSTAT_TRY(check(method, &shape, kind, err));
+    /* A float that is not held is NaN in all likelihood; in memory that marks nothing. */
+    const bool is_nan = sample_is_float(shape.sample) && !kind_is_bare(kind);
+    uint8_t bits;
+    if (kind->has_nodata && (shape.has_nodata || is_nan))
+        shape_set_hole(&shape, transfer_output(method, &shape, &bits), kind->nodata);
     IMGSTAT_TRY(transfer_input_create(method, &shape, 0, &input, err));
     const int16_t alpha = shape.alpha;
     ImgstatResult res = input->n_sources == 1

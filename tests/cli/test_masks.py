@@ -410,6 +410,23 @@ def test_nodata_given(program, folder):
         run(program, "stats", *words, path, status=2)
 
 
+def test_nodata_of_records(program, folder):
+    # The range began at 0, so that a transfer from a record and that of the same images differed by a level.
+    images, mask = folder / "in", disc()
+    images.mkdir()
+    for sample, value in (("u16", 3460), ("u16", 65535), ("f32", "nan"), ("f32", -9999), ("u16", 0)):
+        values = [v if on else float(value) if sample == "f32" else value for v, on in zip(draw(sample, len(mask), 6), mask)]
+        write(images / "a.tif", directory(sample, WIDTH, HEIGHT, values))
+        nodata = f"--nodata={value}"
+        run(program, "stats", "--by", "all", nodata, "--force", "--save-record", folder / "a.rec", images)
+        for words in ([], ["--method", "gamma=2.2"], ["--method", "meanstd=50%,20%"], ["--out-range", "0,99"]):
+            words = ["normalize", *words, "--depth", "8", nodata, "--force", "--compression", "none", images]
+            run(program, *words, "--together", "-o", folder / "together")
+            run(program, *words, "--from", folder / "a.rec", "-o", folder / "from")
+            want, got = (read(folder / name / "a.tif", "u8") for name in ("together", "from"))
+            check(got == want, f"{nodata} of {sample} {words[1:-5]}: the transfer from a record differs")
+
+
 def test_devices(program, folder):
     # A GPU gives the same results.
     path, cpu, gpu, mask = folder / "a.tif", folder / "c.tif", folder / "g.tif", disc()
