@@ -34,7 +34,7 @@ static __global__ void __launch_bounds__(MAP_THREADS)
             unsigned char *at = target + c * out_bytes;
             if (holes_take(&holes, in, out, p.has_nodata, p.nodata_key, key)) {
                 store_sample(at, out_bytes, hole, p.aligned);
-                any = true;
+                any = any || c < HOLES_COLOURS;
                 continue;
             }
             const uint64_t made = sample_key(out, load_sample(at, out_bytes, p.aligned));
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(MAP_THREADS)
         if (!left_out && !(any && holes.whole))
             continue;
         for (uint32_t c = 0; c < p.channels; c++)
-            if ((int)c != p.alpha)
+            if ((int)c != p.alpha && (left_out || c < HOLES_COLOURS))
                 store_sample(target + c * out_bytes, out_bytes, left_out ? mask_hole : hole,
                              p.aligned);
     }

@@ -91,7 +91,7 @@ static inline void fill_row(const Holes *holes, const ImagePro *image, int16_t a
             } else if (holes_take(holes, in, out, image->has_nodata, image->nodata_key,
                                   sample_key(in, load_raw(from + c * in_bytes, in_bytes)))) {
                 store_raw(at, out_bytes, hole);
-                any = true;
+                any = any || c < HOLES_COLOURS;
             } else {
                 const uint64_t key = sample_key(out, load_raw(at, out_bytes));
                 const uint64_t other = range_avoid(&holes->range, key);
@@ -99,7 +99,7 @@ static inline void fill_row(const Holes *holes, const ImagePro *image, int16_t a
                     store_raw(at, out_bytes, sample_raw(out, other));
             }
         }
-        for (size_t c = 0; any && holes->whole && c < channels; c++)
+        for (size_t c = 0; any && holes->whole && c < channels && c < HOLES_COLOURS; c++)
             if ((int)c != alpha)
                 store_raw(to + c * out_bytes, out_bytes, hole);
     }

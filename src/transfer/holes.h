@@ -7,12 +7,15 @@
 #include "base/image.h"
 #include "transfer/map.h"
 
+/* What luma is made of: the first channels of an image. */
+enum { HOLES_COLOURS = 3 };
+
 /* All zero: every sample stays as the map leaves it. */
 typedef struct Holes {
     uint32_t fills;           /* nodata, and NaN that the output cannot hold, become `hole` */
     uint32_t masked;          /* masked samples become `mask_hole` */
     uint32_t nan;             /* with `fills`: NaN becomes `hole` in floats as well */
-    uint32_t whole;           /* a pixel with one such sample is filled in all its colours */
+    uint32_t whole;           /* a pixel with one such colour is filled in all HOLES_COLOURS */
     uint64_t hole, mask_hole; /* keys of the output */
     MapRange range;           /* with `fills`: keeps other samples off the hole */
 } Holes;

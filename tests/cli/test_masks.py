@@ -427,6 +427,30 @@ def test_nodata_of_records(program, folder):
             check(got == want, f"{nodata} of {sample} {words[1:-5]}: the transfer from a record differs")
 
 
+def test_colours_and_further_channels(program, folder):
+    # A fourth channel that was undefined took the colours of its pixel with it, and they took it.
+    path, out, mask = folder / "a.tif", folder / "o.tif", disc()
+    colours, fourth = draw("u16", 3 * len(mask), 1), draw("u16", len(mask), 2)
+    values = [v for i in range(len(mask)) for v in (*colours[3 * i:3 * i + 3], fourth[i])]
+    holes = list(values)
+    for i, on in enumerate(mask):
+        if not on:
+            holes[4 * i + i % 4] = 300
+    results = []
+    for pixels in (values, holes):
+        write(path, directory("u16", WIDTH, HEIGHT, pixels, 4, nodata="300"))
+        run(program, "normalize", "--in-range", "0,200", "--channels", "luma", "--depth", "8", "--force", "--compression",
+            "none", path, "-o", out)
+        results.append(read(out, "u8")[0])
+    for i in range(len(mask)):
+        was, got = (list(result[4 * i:4 * i + 4]) for result in results)
+        if not mask[i] and i % 4 == 3:
+            was[3] = 0
+        elif not mask[i]:
+            was[:3] = [0, 0, 0]
+        check(got == was, f"pixel {i}: {got}, expected {was}")
+
+
 def test_devices(program, folder):
     # A GPU gives the same results.
     path, cpu, gpu, mask = folder / "a.tif", folder / "c.tif", folder / "g.tif", disc()

@@ -111,8 +111,8 @@ static uint64_t expected(const Case *c, const ImagePro *before, size_t pixel, si
     if (!u->holes.fills)
         return key;
     for (size_t k = 0; k < c->from.channels; k++)
-        any = any || ((int)k != u->alpha && is_undefined(c, pixel, k));
-    if (is_undefined(c, pixel, channel) || (u->holes.whole && any))
+        any = any || (k < HOLES_COLOURS && (int)k != u->alpha && is_undefined(c, pixel, k));
+    if (is_undefined(c, pixel, channel) || (u->holes.whole && any && channel < HOLES_COLOURS))
         return u->holes.hole;
     return range_avoid(&u->holes.range, key);
 }
