@@ -22,11 +22,13 @@ IMGSTAT_INLINE uint32_t luma_key(uint32_t r, uint32_t g, uint32_t b)
     return (luma_fine(r, g, b) + (1u << (LUMA_SHIFT - 1))) >> LUMA_SHIFT;
 }
 
-/* Luma of wide and floating samples, given as values; products and sums in this order. */
+/* Luma of wide and floating samples, given as values; products and sums in this order. Weights
+ * below 1, so that no sum exceeds the largest double. */
 IMGSTAT_INLINE double luma_value(double r, double g, double b)
 {
-    const double rg = map_add(map_mul(r, LUMA_RED), map_mul(g, LUMA_GREEN));
-    return map_add(rg, map_mul(b, LUMA_BLUE)) * (1.0 / 65536.0);
+    const double one = 1.0 / 65536.0;
+    const double rg = map_add(map_mul(r, LUMA_RED * one), map_mul(g, LUMA_GREEN * one));
+    return map_add(rg, map_mul(b, LUMA_BLUE * one));
 }
 
 /* The key of the luma of a pixel with these keys, which are those of defined samples. */

@@ -187,3 +187,14 @@ Test(luma, accuracy_of_doubles)
     cr_assert(n > COLOURS);
     cr_assert(worst <= 1);
 }
+
+/* Luma of colours beyond 4e303 was infinite, so that the pixel passed unchanged. */
+Test(luma, of_the_largest_doubles)
+{
+    const double most = DBL_MAX;
+    cr_assert_eq(luma_value(most, most, most), most);
+    cr_assert_eq(luma_value(-most, -most, -most), -most);
+    cr_assert_eq(luma_value(most, 0, 0), LUMA_RED / 65536.0 * most);
+    cr_assert_eq(luma_value(0, most, -most),
+                 LUMA_GREEN / 65536.0 * most - LUMA_BLUE / 65536.0 * most);
+}
