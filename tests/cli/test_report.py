@@ -283,6 +283,10 @@ def test_records(program, folder):
     run(program, "merge", *(folder / f"{k}.rec" for k in (3, 1, 2)), "-o", folder / "m.rec")
     merged = run(program, "report", folder / "m.rec", "-o", "-").stdout.decode()
     check(merged.replace("m.rec", "a.rec") == other, "merged records")
+    done = run(program, "report", folder / "1.rec", folder / "3.rec", status=1)  # were a report on two thirds, with status 0
+    check(b"of 3 shards 2 is missing" in done.stderr and not done.stdout, f"an incomplete set: {done.stderr}")
+    done = run(program, "report", folder / "m.rec")  # "0 images"
+    check(done.stdout == b"%d images\n" % len(list(images.iterdir())), f"{done.stdout}")
     done = run(program, "report", record, images, status=1)
     check(done.stderr != b"", "records and images")
 

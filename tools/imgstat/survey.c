@@ -4,6 +4,7 @@
 #include "inputs.h"
 #include "memory_stream.h"
 #include "progress.h"
+#include "record_files.h"
 #include "status.h"
 #include "temporary.h"
 #include "text.h"
@@ -295,6 +296,7 @@ static void add_dataset(Survey *survey, ImgstatDataset *dataset)
     ImgstatAccount account;
     imgstat_dataset_account(dataset, &account);
     survey->files = account.files;
+    survey->merged = account.pages;
     survey->failed = account.failed;
     for (size_t i = 0; i < account.n_failures; i++) {
         survey->images =
@@ -306,20 +308,12 @@ static void add_dataset(Survey *survey, ImgstatDataset *dataset)
 
 bool survey_load(Survey *survey)
 {
-    const Options *const o = survey->options;
-    ImgstatDataset *dataset = NULL;
-    ImgstatError error;
-    ImgstatResult result = imgstat_dataset_create(&dataset, &error);
-    for (size_t i = 0; result == IMGSTAT_OK && i < o->n_names; i++)
-        result = imgstat_dataset_merge_file(dataset, o->names[i], 0, &error);
-    if (result == IMGSTAT_OK) {
-        add_dataset(survey, dataset);
-    } else {
-        fprintf(stderr, "%s\n", error.message);
-        status_raise(STATUS_FAILED);
-    }
+    ImgstatDataset *const dataset = record_files_merge(survey->options);
+    if (dataset == NULL)
+        return false;
+    add_dataset(survey, dataset);
     imgstat_dataset_destroy(dataset);
-    return result == IMGSTAT_OK;
+    return true;
 }
 
 /* ---- The end ---- */

@@ -101,7 +101,8 @@ typedef struct Survey {
     struct Survey *before; /* NULL, or the survey of the inputs that these images were made from */
     pthread_mutex_t lock;
     uint64_t files, failed;
-    size_t below; /* offset of what follows the folder that all names share */
+    uint64_t merged; /* images of records, which are not among `images` */
+    size_t below;    /* offset of what follows the folder that all names share */
 } Survey;
 
 /* Reads the thresholds of --fail-on. Returns false after a usage error. */

@@ -230,7 +230,7 @@ static void put_summary(Survey *survey, FILE *out)
     put_count(out, survey->files, "file", "files");
     fputs(" (", out);
     put_count(out, survey->failed, "damaged), ", "damaged), ");
-    put_count(out, survey->n, "image", "images");
+    put_count(out, survey->n + (size_t)survey->merged, "image", "images");
     fputs(", ", out);
     put_count(out, flagged, "with a flag", "with flags");
     fprintf(out, ". Made by imgstat %s.", imgstat_version());
