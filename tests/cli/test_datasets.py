@@ -294,6 +294,9 @@ def test_shards(program, folder):
         check((folder / f"k{n}.rec").read_bytes() == whole, f"{n} shards that are kept")
         check(sorted(first.stdout.splitlines()) == sorted(one.stdout.splitlines()), f"{n} shards: {first.stdout}")
         check(first.stderr.endswith(b"measured, 1 failed\n"), f"{first.stderr}")
+        alone = run(program, *command, "--save-record", "alone.rec", "--force", "--state", f"alone{n}", "--shard", f"1/{n}", *words,
+                    cwd=folder, status=None)  # was not saved
+        check((folder / "alone.rec").read_bytes() == (folder / f"s{n}-1.rec").read_bytes(), f"1/{n}: {alone.stderr}")
         files = sorted((folder / f"state{n}").glob("*.rec"))
         check(len(files) == n, f"{len(files)} records of {n}")
         files[0].unlink()

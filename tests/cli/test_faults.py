@@ -47,6 +47,40 @@ def unmount(folder):
     check(ctypes.CDLL(None).umount2(str(folder).encode(), DETACHED) == 0, f"{folder} stays mounted")
 
 
+def test_disk_full_of_shards(program, folder):
+    """Where TMPDIR was full, shards were kept as done without their texts; outputs that found no room were failures for
+    ever."""
+    (folder / "in").mkdir()
+    for i in range(4):
+        (folder / f"in/{i}.png").write_bytes(png(60 + i, 60))
+    words = ("normalize", "--state", "mapped", "--shards", "2", "in", "-o", "out")
+    done = run(program, *words, cwd=folder, status=1,
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+    check(done.stderr.count(b"File too large") == 4 and b"0 written, 4 failed" in done.stderr, f"{done.stderr!r}")
+    done = run(program, *words, cwd=folder)
+    check(done.stderr == b"4 written, 0 failed\n", f"with room: {done.stderr!r}")
+    small = folder / "small"
+    small.mkdir()
+    if not mount_tmpfs(small, "size=16k"):
+        skip("TMPDIR is full: mounting is not allowed here")
+        return
+    try:
+        with contextlib.suppress(OSError), open(small / "fill", "wb", buffering=0) as fill:
+            while True:
+                fill.write(bytes(4096))
+        for words in (("stats", "--json"), ("stats",), ("hist", "--csv"), ("normalize", "--json", "-o", "more")):
+            state = ("--state", f"{words[0]}{len(words)}", "--shards", "2")
+            done = run(program, *words, *state, "in", cwd=folder, status=1, variables={"TMPDIR": str(small)})
+            check(b"shard 1 cannot be kept in " in done.stderr and not done.stdout, f"{words}: {done}")
+            check(os.listdir(folder / state[1]) == ["set"], f"{words}: {os.listdir(folder / state[1])}")
+            shutil.rmtree(folder / "more", ignore_errors=True)
+            done = run(program, *words, *state, "in", cwd=folder)
+            shutil.rmtree(folder / "more", ignore_errors=True)
+            check(done.stdout == run(program, *words, "in", cwd=folder).stdout, f"{words}: with room: {done.stdout!r}")
+    finally:
+        unmount(small)
+
+
 def test_disk_full(program, folder):
     """On a small file system where mounting is allowed; else by the limit on a file's size."""
     name = folder / "a.png"

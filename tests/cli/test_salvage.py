@@ -107,6 +107,8 @@ def test_modes(program, folder):
              ("stats", "--by", "group=bad", bad, good), ("hist", "--by", "all", "--csv", bad), ("compare", bad, good),
              ("compare", good, bad), ("normalize", "--match", bad, good, "-o", folder / "m.tif"),
              ("normalize", "--together", "--match", bad, good, "-o", f"{out}/"),
+             ("normalize", "--match", bad, "--json", bad, good, "-o", out),  # had two warnings
+             ("normalize", "--together", "--match", bad, good, bad, "-o", out),
              ("normalize", "--together", *saved, bad, good), ("normalize", "--together", "--json", *saved, good, bad),
              ("normalize", "--together", bad, good, "-o", out), ("equalize", bad, "-o", folder / "m.tif")]
     for words in modes:
@@ -121,6 +123,11 @@ def test_modes(program, folder):
     for i, inputs in enumerate((("--match", bad, good, folder / "deflate.tif"), (bad, good))):
         done = run(program, *words, folder / f"state{i}", *inputs, "-o", folder / f"of-shards{i}/", status=1)
         check(done.stderr.count(b"rows cannot be decoded") == 1 and b"2 written, 0 failed" in done.stderr, f"{done.stderr}")
+    # What is kept of a shard has its warnings and its exit status: a second run gave neither.
+    words = ("stats", "--json", "--by", "all", "--salvage", "--shards", 2, "--state", folder / "merged", good, bad)
+    first, second = run(program, *words, status=1), run(program, *words, status=1)
+    check(first.stderr.count(b"rows cannot be decoded") == 1, f"{first.stderr}")
+    check((second.stdout, second.stderr) == (first.stdout, first.stderr), f"again: {second.stderr}")
     # An output that exists has its part in the transfer.
     done = run(program, "normalize", "--together", "--salvage", "--skip-existing", bad, good, "-o", out, status=1)
     check(done.stderr.count(b"rows cannot be decoded") == 1 and b"2 skipped" in done.stderr, f"{done.stderr}")

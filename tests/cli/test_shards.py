@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import TESTDATA, check, environment, is_run, main, png, run
+from harness import TESTDATA, check, environment, is_run, main, png, run, wait_until
 
 
 def make_images(folder, n=60):
@@ -100,6 +100,8 @@ def test_refusals(program, folder):
              b"by 'imgstat normalize --together --save-transfer t.json IN', then"),
             (("equalize", "--together", "group=([0-9])", "--shard", "1/3", "in/a", "-o", "out"),
              b"then write the shard by 'imgstat equalize --from g.rec --together group=REGEX --shard 1/3 IN -o OUT'"),
+            (("normalize", "--force", "--state", "own", "--shards", "2", "in/b", "-o", "in/b"),
+             b"in/b/000.png is the input itself: --state may do a shard again"),  # pixels were mapped twice
             (("normalize", "--shard", "1/3", "in/a", "-o", "-"), b"shards need a folder for -o"),
             (("normalize", "--shard", "1/3", "in/a", "-o", "x.png"), b"these inputs need a folder")):
         done = run(program, *words, cwd=folder, status=2)
@@ -117,6 +119,46 @@ def test_refusals(program, folder):
     (folder / "file").write_bytes(b"")
     done = run(program, "stats", "--json", "--state", "file", "--shards", "2", "in/b", cwd=folder, status=1)
     check(done.stderr.startswith(b"imgstat stats: file/set: "), f"a file for the folder: {done.stderr!r}")
+
+
+def test_changed_files_of_options(program, folder):
+    """Outputs of one folder had different transfers where the file of the transfer, or of records, changed between runs."""
+    make_images(folder, 12)
+    (folder / "in/b/000.png").unlink()
+    for i, image in enumerate(("in/a/001.png", "in/a/002.png")):
+        run(program, "normalize", image, "-o", f"x{i}.png", "--save-transfer", f"transfer{i}", cwd=folder)
+        run(program, "stats", "--by", "all", "--save-record", f"record{i}", image, cwd=folder)
+        shutil.copy(folder / image, folder / f"image{i}")
+    for k, (kind, words) in enumerate((("transfer", ("apply", "file")), ("record", ("normalize", "--from", "file")),
+                                       ("image", ("normalize", "--match", "file")), ("image", ("stats", "--json", "--mask", "file[0]")))):
+        words = (*words, "--recursive", "in", *(("-o", f"out{k}") if words[0] != "stats" else ()), "--state", f"state{k}")
+        shutil.copy(folder / f"{kind}0", folder / "file")
+        run(program, *words, "--shard", "1/3", cwd=folder, status=None)
+        shutil.copy(folder / f"{kind}1", folder / "file")
+        done = run(program, *words, "--shards", "3", cwd=folder, status=2)
+        check(b"there it is 'digest of file: " in done.stderr, f"{words}: {done.stderr!r}")
+        shutil.copy(folder / f"{kind}0", folder / "file")
+        run(program, *words, "--shards", "3", cwd=folder, status=None)
+        check(len(list((folder / f"state{k}").iterdir())) == 4, f"{words}: the rest with the first file")
+    os.mkfifo(folder / "pipe")  # the second shard waited for ever
+    done = run(program, "apply", "pipe", "in", "-o", "out", "--state", "piped", "--shards", "2", cwd=folder, status=2)
+    check(b"pipe is read for each shard: it must be a file" in done.stderr and not (folder / "piped").exists(), f"{done.stderr}")
+
+
+def test_interrupted(program, folder):
+    """A signal left a hidden file in the folder."""
+    make_images(folder, 4)
+    os.mkfifo(folder / "pipe.png")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        for words in (("stats", "--json"), ("hist", "--csv"), ("normalize", "-o", "out")):
+            shutil.rmtree(folder / "state", ignore_errors=True)
+            child = subprocess.Popen([program, *words, "--state", "state", "--shards", "2", "in/a/001.png", "pipe.png"],
+                                     cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            wait_until(child, lambda: list((folder / "state").glob(".shard-0002-*")))
+            child.send_signal(number)
+            check(child.wait() == 128 + number, f"{words}: exit status {child.returncode}")
+            left = sorted(path.name for path in (folder / "state").iterdir())
+            check(left[0] == "set" and len(left) == 2, f"{words}: {left}")
 
 
 def test_killed_at_any_time(program, folder):

@@ -218,6 +218,7 @@ static void run_command(PartRun *part, const InputList *inputs)
         part->done = run.written;
         part->failed = run.failed;
         part->skipped = run.skipped;
+        part->unwritten = run.unwritten;
         part->complete = run.written + run.failed + run.skipped == inputs->n;
         for (size_t i = 0; part->outputs != NULL && i < outputs.n; i++)
             if (input_is_file(outputs.paths[i]))

@@ -65,10 +65,11 @@ bool dataset_check_saving(const Options *o)
     return o->save_record == NULL || plot_file_check(o->command, o->save_record, o->force);
 }
 
-static void save(const Options *o, ImgstatDataset *dataset)
+void dataset_save(const Options *o, ImgstatDataset *dataset)
 {
     ImgstatError error;
-    if (imgstat_dataset_save(dataset, o->save_record, o->force, &error) == IMGSTAT_OK)
+    if (o->save_record == NULL ||
+        imgstat_dataset_save(dataset, o->save_record, o->force, &error) == IMGSTAT_OK)
         return;
     fprintf(stderr, "%s\n", error.message);
     status_raise(STATUS_FAILED);
@@ -108,8 +109,7 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     status_catch_gently();
     if (measure_dataset(run, window, print->how, dataset) &&
         (run->measured || name_shard(o, &run->part, dataset))) {
-        if (o->save_record != NULL)
-            save(o, dataset);
+        dataset_save(o, dataset);
         if (o->save_record == NULL || strcmp(o->save_record, "-") != 0)
             dataset_print(o, dataset, print);
         if (run->summarizes && run->failed > 0 && run->done + run->failed > 1)
@@ -168,7 +168,7 @@ void dataset_of_records(const Options *o, const DatasetPrint *print)
         return;
     ImgstatDataset *const dataset = record_files_merge(o);
     if (dataset != NULL && o->save_record != NULL)
-        save(o, dataset);
+        dataset_save(o, dataset);
     else if (dataset != NULL && check_pixels(o, dataset) && compute(o, dataset, print->how))
         dataset_print(o, dataset, print);
     imgstat_dataset_destroy(dataset);

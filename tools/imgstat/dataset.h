@@ -19,6 +19,9 @@ typedef struct DatasetPrint {
  * Returns false after a sentence. */
 bool dataset_check_saving(const Options *options);
 
+/* Saves a data set as --save-record says, if it is given. */
+void dataset_save(const Options *options, ImgstatDataset *dataset);
+
 /* Measures the inputs of a part, and prints and saves the merged records. */
 void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *print);
 

@@ -3,16 +3,16 @@
 #ifndef IMGSTAT_TOOLS_DATASET_SHARDS_H
 #define IMGSTAT_TOOLS_DATASET_SHARDS_H
 
-#include "shard_text.h"
+#include "shard.h"
 
-/* Does the wanted shards, each into a saved record in the folder of --state, and prints the
- * failures of files of each. If all shards are wanted, calls command->work with the data set of all
- * inputs. */
-void dataset_in_shards(const Options *options, const ShardCommand *command);
+/* Saves what was measured of a shard, in place of a record that is there. Returns false after a
+ * sentence. */
+bool dataset_shard_save(const ShardSet *set, uint32_t shard, ImgstatDataset *dataset);
 
-/* Does a shard, unless it is done, adds it to `all`, and prints its failures in order of names,
- * whichever run of the command found them. Adds its files to the counts of `sum`. Returns false
- * after a sentence. */
-bool dataset_shard_do(const ShardSet *set, uint32_t shard, ImgstatDataset *all, PartRun *sum);
+/* Whether the folder has a complete record of this shard of this set. */
+bool dataset_shard_is_there(const ShardSet *set, uint32_t shard);
+
+/* Merges the record of a shard into `all`. Returns false after a sentence. */
+bool dataset_shard_add(const ShardSet *set, uint32_t shard, ImgstatDataset *all);
 
 #endif

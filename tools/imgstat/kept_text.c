@@ -26,7 +26,7 @@ enum { OUT, ERR, OUTPUTS, N_TEXTS };
 
 /* The second line of such a file. */
 typedef struct Kept {
-    size_t done, failed, skipped;
+    size_t done, failed, skipped, unwritten;
     int status;
     uint64_t bytes[N_TEXTS];
 } Kept;
@@ -63,10 +63,10 @@ static bool write_kept(FILE *out, const Kept *kept, FILE *const texts[N_TEXTS])
 {
     char header[HEADER_BYTES];
     const int n = snprintf(header, sizeof header,
-                           "%s%zu done, %zu failed, %zu skipped, status %d, bytes %" PRIu64
-                           " %" PRIu64 " %" PRIu64 "\n",
-                           magic, kept->done, kept->failed, kept->skipped, kept->status,
-                           kept->bytes[OUT], kept->bytes[ERR], kept->bytes[OUTPUTS]);
+                           "%s%zu done, %zu failed, %zu skipped, %zu unwritten, status %d, "
+                           "bytes %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                           magic, kept->done, kept->failed, kept->skipped, kept->unwritten,
+                           kept->status, kept->bytes[OUT], kept->bytes[ERR], kept->bytes[OUTPUTS]);
     XXH3_state_t *const hash = hash_create();
     bool good = fwrite(header, 1, (size_t)n, out) == (size_t)n;
     XXH3_64bits_update(hash, header, (size_t)n);
@@ -88,10 +88,10 @@ static bool read_header(FILE *in, Kept *kept, XXH3_state_t *hash)
         fgets(first, sizeof first, in) != NULL && strcmp(first, magic) == 0 &&
         fgets(second, sizeof second, in) != NULL &&
         sscanf(second,
-               "%zu done, %zu failed, %zu skipped, status %d, bytes %" SCNu64 " %" SCNu64
-               " %" SCNu64,
-               &kept->done, &kept->failed, &kept->skipped, &kept->status, &kept->bytes[OUT],
-               &kept->bytes[ERR], &kept->bytes[OUTPUTS]) == 4 + N_TEXTS;
+               "%zu done, %zu failed, %zu skipped, %zu unwritten, status %d, bytes %" SCNu64
+               " %" SCNu64 " %" SCNu64,
+               &kept->done, &kept->failed, &kept->skipped, &kept->unwritten, &kept->status,
+               &kept->bytes[OUT], &kept->bytes[ERR], &kept->bytes[OUTPUTS]) == 5 + N_TEXTS;
     if (good && hash != NULL) {
         XXH3_64bits_update(hash, first, strlen(first));
         XXH3_64bits_update(hash, second, strlen(second));
@@ -110,7 +110,7 @@ bool kept_text_is_whole(const char *path)
         good = copy(in, kept.bytes[i], NULL, hash);
     snprintf(wanted, sizeof wanted, "%016" PRIx64 "\n", (uint64_t)XXH3_64bits_digest(hash));
     good = good && fgets(line, sizeof line, in) != NULL && strcmp(line, wanted) == 0 &&
-           fgetc(in) == EOF;
+           fgetc(in) == EOF && kept.unwritten == 0;
     if (in != NULL)
         fclose(in);
     XXH3_freeState(hash);
@@ -149,31 +149,41 @@ bool kept_text_print(FILE *in, const ShardCommand *command, PartRun *sum)
 
 /* ---- Capturing ------------------------------------------------------------------------------- */
 
-/* Standard output and standard error lead to temporary files meanwhile. */
-static bool capture(FILE *const texts[N_TEXTS], int saved[2])
+/* Where standard output and standard error led before. */
+typedef struct Saved {
+    int fd[2];
+    int failure; /* as status_exchange_stdout takes it */
+} Saved;
+
+/* Standard output and standard error lead to temporary files meanwhile. Returns 0 or errno. */
+static int capture(FILE *const texts[N_TEXTS], Saved *saved)
 {
-    fflush(stdout);
-    fflush(stderr);
+    saved->failure = status_exchange_stdout(0);
+    clearerr(stderr);
     for (int i = 0; i < 2; i++) {
-        saved[i] = dup(i == OUT ? STDOUT_FILENO : STDERR_FILENO);
-        if (saved[i] < 0)
-            return false;
+        saved->fd[i] = dup(i == OUT ? STDOUT_FILENO : STDERR_FILENO);
+        if (saved->fd[i] < 0)
+            return errno;
     }
-    text_use_stderr(saved[1]); /* that ends the program would be lost */
-    return dup2(fileno(texts[OUT]), STDOUT_FILENO) >= 0 &&
-           dup2(fileno(texts[ERR]), STDERR_FILENO) >= 0;
+    text_use_stderr(saved->fd[1]); /* that ends the program would be lost */
+    const bool good = dup2(fileno(texts[OUT]), STDOUT_FILENO) >= 0 &&
+                      dup2(fileno(texts[ERR]), STDERR_FILENO) >= 0;
+    return good ? 0 : errno;
 }
 
-static void end_capture(int saved[2])
+/* Returns 0, or errno of the failure that made the texts incomplete. */
+static int end_capture(Saved *saved)
 {
-    fflush(stdout);
-    fflush(stderr);
+    int failure = status_exchange_stdout(saved->failure);
+    if (failure == 0 && ferror(stderr))
+        failure = EIO;
     text_use_stderr(STDERR_FILENO);
     for (int i = 0; i < 2; i++)
-        if (saved[i] >= 0) {
-            (void)dup2(saved[i], i == OUT ? STDOUT_FILENO : STDERR_FILENO);
-            close(saved[i]);
+        if (saved->fd[i] >= 0) {
+            (void)dup2(saved->fd[i], i == OUT ? STDOUT_FILENO : STDERR_FILENO);
+            close(saved->fd[i]);
         }
+    return failure;
 }
 
 static void complain(const ShardSet *set, uint32_t shard, int cause)
@@ -190,9 +200,9 @@ bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t s
                     InputStream *inputs, ImgstatDataset *into, FILE *out)
 {
     FILE *texts[N_TEXTS] = {NULL};
-    int saved[2] = {-1, -1};
+    Saved saved = {.fd = {-1, -1}};
     Kept kept = {0};
-    bool good = true;
+    int cause = 0; /* errno of what makes the texts incomplete */
     PartRun run = {.options = set->options,
                    .inputs = inputs,
                    .first = shard == 1,
@@ -200,36 +210,40 @@ bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t s
                    .captured = true,
                    .into = into,
                    .context = command->context};
-    for (int i = 0; good && i < N_TEXTS; i++)
-        good = (texts[i] = temporary_stream()) != NULL;
+    for (int i = 0; cause == 0 && i < N_TEXTS; i++)
+        if ((texts[i] = temporary_stream()) == NULL)
+            cause = errno;
     const int before = status_exchange(STATUS_OK);
-    good = good && capture(texts, saved);
-    if (good) {
+    if (cause == 0) {
+        cause = capture(texts, &saved);
         run.outputs = texts[OUTPUTS];
-        command->work(&run);
+        if (cause == 0)
+            command->work(&run);
+        const int failure = end_capture(&saved);
+        cause = cause != 0 ? cause : failure;
     }
-    const int cause = errno;
-    end_capture(saved);
     kept.status = status_exchange(before);
-    for (int i = 0; good && i < N_TEXTS; i++) {
-        good = fseeko(texts[i], 0, SEEK_END) == 0;
+    for (int i = 0; cause == 0 && i < N_TEXTS; i++) {
+        if (fseeko(texts[i], 0, SEEK_END) != 0 || ferror(texts[i]))
+            cause = errno != 0 ? errno : EIO;
         kept.bytes[i] = (uint64_t)ftello(texts[i]);
     }
     kept.done = run.done;
     kept.failed = run.failed;
     kept.skipped = run.skipped;
-    const bool complete = good && run.complete && status_interrupted() == 0;
-    if (good && !complete) { /* only the reasons are of use */
+    kept.unwritten = run.unwritten;
+    const bool complete = cause == 0 && run.complete && status_interrupted() == 0;
+    if (cause == 0 && !complete) { /* only the reasons are of use */
         rewind(texts[ERR]);
         (void)copy(texts[ERR], kept.bytes[ERR], stderr, NULL);
         status_raise(kept.status > STATUS_OK ? kept.status : STATUS_FAILED);
     }
-    if (!good || (complete && !write_kept(out, &kept, texts))) {
-        complain(set, shard, good ? errno : cause);
-        good = false;
-    }
+    if (complete && !write_kept(out, &kept, texts))
+        cause = errno;
+    if (cause != 0)
+        complain(set, shard, cause);
     for (int i = 0; i < N_TEXTS; i++)
         if (texts[i] != NULL)
             fclose(texts[i]);
-    return good && complete;
+    return complete && cause == 0;
 }

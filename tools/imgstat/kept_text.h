@@ -10,7 +10,7 @@
 bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t shard, bool several,
                     InputStream *inputs, ImgstatDataset *into, FILE *out);
 
-/* Whether a file holds everything that was kept. */
+/* Whether a file holds everything that was kept, and no output is to be tried again. */
 bool kept_text_is_whole(const char *path);
 
 /* Prints what was captured, and adds its counts to the sum. Returns false if it is damaged. */

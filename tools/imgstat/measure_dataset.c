@@ -33,7 +33,7 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
     Run *const run = context;
     const Options *const o = run->part->options;
     const bool failed = measured->result != IMGSTAT_OK;
-    if (failed ? run->part->silent : !o->verbose)
+    if (!failed && !o->verbose)
         return true;
     Flight *const flight = flights_at(&run->flights, measured->job);
     const FlightStreams to = flight_open(flight);

@@ -185,10 +185,13 @@ static bool check_one(const Options *o, const ImgstatJob *job, const Identity *f
                     found->path);
         return false;
     }
-    if (o->transform.write.replace)
-        return true;
-    usage_error(o->command, "%s is the input itself; --force replaces it", job->output);
-    return false;
+    if (o->state != NULL)
+        return usage_error(o->command,
+                           "%s is the input itself: --state may do a shard again, and takes other "
+                           "names for outputs",
+                           job->output);
+    return o->transform.write.replace ||
+           usage_error(o->command, "%s is the input itself; --force replaces it", job->output);
 }
 
 static const Identity *find(const Identity *inputs, size_t n, const char *path)

@@ -16,6 +16,14 @@ void sentences_add(Sentences *list, const char *sentence)
     list->items = items;
 }
 
+bool sentences_have(const Sentences *list, const char *sentence)
+{
+    size_t i = 0;
+    while (i < list->n && strcmp(list->items[i], sentence) != 0)
+        i++;
+    return i < list->n;
+}
+
 void sentences_clear(Sentences *list)
 {
     for (size_t i = 0; i < list->n; i++)

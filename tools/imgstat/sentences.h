@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_SENTENCES_H
 #define IMGSTAT_TOOLS_SENTENCES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* All zero: empty. */
@@ -13,6 +14,8 @@ typedef struct Sentences {
 
 /* Adds a copy. */
 void sentences_add(Sentences *list, const char *sentence);
+
+bool sentences_have(const Sentences *list, const char *sentence);
 
 /* Frees what it holds, and empties it. */
 void sentences_clear(Sentences *list);

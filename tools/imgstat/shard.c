@@ -99,7 +99,37 @@ static bool state_error(const Options *o, const char *path, const char *what)
     return false;
 }
 
-/* What a folder belongs to. */
+/* Results depend on what the file says that an option names. False, after a sentence: it is read
+ * for each shard, and cannot be. */
+static bool put_digest(FILE *out, const Options *o, const char *name)
+{
+    enum { BLOCK_BYTES = 1 << 16 };
+    uint8_t block[BLOCK_BYTES];
+    char *path = NULL, *pages = NULL;
+    if (name == NULL)
+        return true;
+    if (!input_names_pages(name, &path, &pages))
+        path = text_copy(name);
+    const bool good = input_is_file(path) || access(path, F_OK) != 0;
+    FILE *const in = input_is_file(path) ? fopen(path, "rbe") : NULL;
+    if (in != NULL) {
+        XXH3_state_t *const state = XXH3_createState();
+        if (state == NULL)
+            text_no_memory();
+        XXH3_64bits_reset(state);
+        for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;)
+            XXH3_64bits_update(state, block, n);
+        fprintf(out, "\ndigest of %s: %016llx", name,
+                (unsigned long long)XXH3_64bits_digest(state));
+        XXH3_freeState(state);
+        fclose(in);
+    }
+    free(path);
+    free(pages);
+    return good || usage_error(o->command, "%s is read for each shard: it must be a file", name);
+}
+
+/* What a folder belongs to. NULL after a sentence. */
 static char *describe(const ShardSet *set, size_t *bytes)
 {
     const Options *const o = set->options;
@@ -109,11 +139,20 @@ static char *describe(const ShardSet *set, size_t *bytes)
             (unsigned)set->n, (unsigned long long)set->inputs);
     for (size_t i = 0; i < sizeof set->id; i++)
         fprintf(out, "%02x", set->id[i]);
-    fprintf(out, "\n%s%s\n%s", o->transform.transfer != NULL ? "transfer " : "no transfer",
-            o->transform.transfer != NULL ? o->transform.transfer : "",
-            o->arguments != NULL ? o->arguments : "");
+    fprintf(out, "\n%s%s", o->transform.transfer != NULL ? "transfer " : "no transfer",
+            o->transform.transfer != NULL ? o->transform.transfer : "");
+    const char *const files[] = {o->transform.transfer, o->transform.record, o->transform.reference,
+                                 o->transform.only, o->mask};
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof files / sizeof *files; i++)
+        good = put_digest(out, o, files[i]);
+    fprintf(out, "\n%s", o->arguments != NULL ? o->arguments : "");
     memory_stream_close(out);
-    return text;
+    if (good)
+        return text;
+    status_raise(STATUS_USAGE);
+    free(text);
+    return NULL;
 }
 
 /* The first line that differs, without its newline; freed by the caller. */
@@ -162,11 +201,16 @@ static bool compare(const ShardSet *set, const char *path, const char *wanted)
 static bool claim(const ShardSet *set)
 {
     const Options *const o = set->options;
-    if (mkdir(o->state, 0777) != 0 && errno != EEXIST)
-        return state_error(o, o->state, "cannot create the folder");
     size_t bytes = 0;
-    char *const path = path_in(o, "set"), *const temporary = temporary_of(path);
     char *const text = describe(set, &bytes);
+    if (text == NULL)
+        return false;
+    if (mkdir(o->state, 0777) != 0 && errno != EEXIST) {
+        state_error(o, o->state, "cannot create the folder");
+        free(text);
+        return false;
+    }
+    char *const path = path_in(o, "set"), *const temporary = temporary_of(path);
     bool good = access(path, F_OK) == 0;
     if (!good) {
         FILE *const out = fopen(temporary, "wbe");
@@ -257,12 +301,14 @@ ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *wor
     char *const path = shard_path(set, shard, work->ending), *const temporary = temporary_of(path);
     ShardOutcome outcome = SHARD_WAS_DONE;
     if (!is_done(set, shard, work, path)) {
+        status_set_temporary(temporary); /* signals that end the process at once remove it */
         outcome = work->run(work->context, set, shard, shard_inputs(set, shard), temporary) &&
                           put_in_place(set->options, temporary, path)
                       ? SHARD_DONE
                       : SHARD_FAILED;
         if (outcome == SHARD_FAILED)
             unlink(temporary);
+        status_set_temporary(NULL);
     }
     free(temporary);
     free(path);

@@ -41,6 +41,14 @@ static bool find_several(const ShardSet *set)
     return n > 1;
 }
 
+static ImgstatDataset *create_dataset(void)
+{
+    ImgstatDataset *dataset = NULL;
+    if (imgstat_dataset_create(&dataset, NULL) != IMGSTAT_OK)
+        text_no_memory();
+    return dataset;
+}
+
 static void complain_of(const Options *o, const char *path, const char *what, int cause)
 {
     char *const name = text_display(path);
@@ -59,19 +67,23 @@ static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputS
         complain_of(set->options, path, "cannot be written", errno);
         return false;
     }
-    const bool good = kept_text_make(work->command, set, shard, work->several, inputs, NULL, out);
+    ImgstatDataset *record = NULL;
+    if (is_merged(set->options))
+        record = create_dataset();
+    bool good = kept_text_make(work->command, set, shard, work->several, inputs, record, out);
     const bool closed = fclose(out) == 0;
     if (good && !closed)
         complain_of(set->options, path, "cannot be written", errno);
-    return good && closed;
+    good = good && closed && (record == NULL || dataset_shard_save(set, shard, record));
+    imgstat_dataset_destroy(record);
+    return good;
 }
 
 static bool check(void *context, const ShardSet *set, uint32_t shard, const char *path)
 {
     (void)context;
-    (void)set;
-    (void)shard;
-    return kept_text_is_whole(path);
+    return kept_text_is_whole(path) &&
+           (!is_merged(set->options) || dataset_shard_is_there(set, shard));
 }
 
 static ShardWork work_of(const Options *o, const Work *work)
@@ -108,22 +120,27 @@ static void print_sum(const ShardCommand *command, const PartRun *sum)
 
 /* ---- One process ----------------------------------------------------------------------------- */
 
-static void run_all(const ShardSet *set, const ShardCommand *command)
+/* Does the wanted shards and prints what is kept of them. all: NULL, or their records are merged
+ * into it. False: one is not done. */
+static bool do_wanted(const ShardSet *set, const ShardCommand *command, ImgstatDataset *all,
+                      PartRun *sum)
 {
     const Options *const o = set->options;
     const Work own = {.command = command, .several = find_several(set)};
     const ShardWork work = work_of(o, &own);
-    PartRun sum = {.options = o};
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
+    bool good = true;
     for (uint32_t k = 1; k <= set->n && status_interrupted() == 0; k++) {
         if (!shard_is_wanted(o, k))
             continue;
-        if (shard_run(set, k, &work) == SHARD_FAILED)
-            break; /* what stopped it stops the next one as well */
+        good = shard_run(set, k, &work) != SHARD_FAILED && /* what stopped it stops the next one */
+               (all == NULL || dataset_shard_add(set, k, all));
         progress_clear(&progress);
+        if (!good)
+            break;
         char *const path = shard_path(set, k, work.ending);
         FILE *const kept = fopen(path, "rbe");
-        if (!kept_text_print(kept, command, &sum))
+        if (!kept_text_print(kept, command, sum))
             complain_of(o, path, "cannot be read any more", 0);
         if (kept != NULL)
             fclose(kept);
@@ -131,17 +148,60 @@ static void run_all(const ShardSet *set, const ShardCommand *command)
         progress_show(&progress, k, set->n);
     }
     progress_clear(&progress);
-    if (command->finish != NULL)
-        command->finish(command->context);
-    print_sum(command, &sum);
+    return good && status_interrupted() == 0;
 }
 
 static void run_kept(const Options *o, const ShardCommand *command)
 {
+    PartRun sum = {.options = o};
     ShardSet *const set = shard_set_create(o);
-    if (set != NULL &&
-        (command->prepare == NULL || !any_left(set, command) || command->prepare(command->context)))
-        run_all(set, command);
+    if (set != NULL && (command->prepare == NULL || !any_left(set, command) ||
+                        command->prepare(command->context))) {
+        (void)do_wanted(set, command, NULL, &sum);
+        if (command->finish != NULL)
+            command->finish(command->context);
+        print_sum(command, &sum);
+    }
+    shard_set_destroy(set);
+}
+
+/* A shard of a data set prints no statistics. */
+static void report_shard(const Options *o, const PartRun *sum)
+{
+    if (!o->quiet || sum->failed > 0)
+        fprintf(stderr, "shard %u of %u: %zu measured, %zu failed\n", (unsigned)o->shard,
+                (unsigned)o->shards, sum->done, sum->failed);
+}
+
+/* When all shards are measured, by this run or earlier ones, the command computes and prints. */
+static void run_merged(const Options *o, const ShardCommand *command)
+{
+    if (!dataset_check_saving(o))
+        return;
+    ShardSet *const set = shard_set_create(o);
+    if (set == NULL)
+        return;
+    ImgstatDataset *const all = create_dataset();
+    PartRun sum = {.options = o};
+    status_catch_gently();
+    const bool good = do_wanted(set, command, all, &sum);
+    if (good && o->shard > 0) {
+        dataset_save(o, all);
+        report_shard(o, &sum);
+    } else if (good) {
+        PartRun run = {.options = o,
+                       .inputs = inputs_open(o, (InputPart){0}, false),
+                       .first = true,
+                       .context = command->context,
+                       .into = all,
+                       .measured = true};
+        command->work(&run);
+        inputs_close(run.inputs);
+        print_sum(command, &sum);
+    }
+    if (status_interrupted() != 0)
+        status_raise(128 + status_interrupted());
+    imgstat_dataset_destroy(all);
     shard_set_destroy(set);
 }
 
@@ -175,19 +235,6 @@ static bool add_shard(Member *member, ImgstatDataset *one, uint32_t shard)
     return good;
 }
 
-/* A shard that --state keeps as a record. */
-typedef struct RecordShard {
-    const ShardSet *set;
-    uint32_t shard;
-    ImgstatDataset *all; /* the record is merged into this */
-} RecordShard;
-
-static void work_record(PartRun *run)
-{
-    const RecordShard *const one = run->context;
-    run->complete = dataset_shard_do(one->set, one->shard, one->all, run);
-}
-
 /* Does a shard and captures what it prints. */
 static bool make_text(Member *member, uint32_t shard, FILE *kept)
 {
@@ -196,14 +243,7 @@ static bool make_text(Member *member, uint32_t shard, FILE *kept)
     const bool several = member->work.several;
     if (!is_merged(set->options))
         return kept_text_make(command, set, shard, several, shard_inputs(set, shard), NULL, kept);
-    if (set->options->state != NULL) {
-        RecordShard one = {.set = set, .shard = shard, .all = member->own};
-        const ShardCommand record = {.work = work_record, .context = &one};
-        return kept_text_make(&record, set, shard, several, NULL, NULL, kept);
-    }
-    ImgstatDataset *one = NULL;
-    if (imgstat_dataset_create(&one, NULL) != IMGSTAT_OK)
-        text_no_memory();
+    ImgstatDataset *const one = create_dataset();
     const bool good =
         kept_text_make(command, set, shard, several, shard_inputs(set, shard), one, kept) &&
         add_shard(member, one, shard);
@@ -217,10 +257,11 @@ static FILE *do_shard(Member *member, uint32_t shard)
     const ShardSet *const set = member->set;
     const Options *const o = set->options;
     const ShardWork work = work_of(o, &member->work);
-    const bool in_folder = o->state != NULL && !is_merged(o);
+    const bool in_folder = o->state != NULL;
     FILE *kept = NULL;
     if (in_folder) {
-        if (shard_run(set, shard, &work) == SHARD_FAILED)
+        if (shard_run(set, shard, &work) == SHARD_FAILED ||
+            (is_merged(o) && !dataset_shard_add(set, shard, member->own)))
             return NULL;
         char *const path = shard_path(set, shard, work.ending);
         kept = fopen(path, "rbe");
@@ -341,8 +382,8 @@ static void run_in_team(const Options *o, const ShardCommand *command)
                          .done = text_alloc(set->n + 1),
                          .sum = {.options = o}};
         memset(member.done, false, set->n + 1);
-        if (is_merged(o) && imgstat_dataset_create(&member.own, NULL) != IMGSTAT_OK)
-            text_no_memory();
+        if (is_merged(o))
+            member.own = create_dataset();
         shard_team->begin(shard_team->context, set);
         do_shards(&member);
         shard_team->end(shard_team->context);
@@ -364,7 +405,7 @@ void shard_text_run(const Options *o, const ShardCommand *command)
         return;
     }
     if (o->state != NULL && is_merged(o)) {
-        dataset_in_shards(o, command);
+        run_merged(o, command);
         return;
     }
     if (o->state != NULL) {

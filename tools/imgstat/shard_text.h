@@ -20,13 +20,13 @@ typedef struct PartRun {
     void *context;
     ImgstatDataset *
         into; /* for --by all and group: NULL, or the data set that inputs are only measured into */
-    bool silent;               /* failures of inputs go to `into` alone */
     bool measured;             /* `into` holds all inputs: compute, save and print are left */
     bool follows;              /* another process saves and prints */
     const ImgstatPeers *peers; /* NULL, or `inputs` gives the part of this process */
     /* Results: */
     bool complete; /* every input was tried */
     size_t done, failed, skipped;
+    size_t unwritten; /* failed outputs that another run may write: the disk was full, say */
 } PartRun;
 
 /* Works through run->inputs and sets the results in `run`. */

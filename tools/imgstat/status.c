@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <unistd.h>
 
 static atomic_int exit_status; /* threads that take names raise it as well */
-static bool stdout_failed;
+static int stdout_failure;     /* errno of the first one that was reported, or 0 */
 static _Atomic(const char *) temporary_path;
 static atomic_int remembered;
 static bool within; /* status_enter: the process goes on after the command */
@@ -96,23 +97,34 @@ int status_get(void)
 
 void status_flush_stdout(void)
 {
-    if (stdout_failed || (fflush(stdout) == 0 && !ferror(stdout)))
+    if (stdout_failure != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
         return;
-    stdout_failed = true;
+    stdout_failure = errno != 0 ? errno : EIO;
     status_raise(STATUS_FAILED);
-    if (errno == EPIPE && within) {
+    if (stdout_failure == EPIPE && within) {
         atomic_store(&remembered, SIGPIPE);
         return;
     }
-    if (errno == EPIPE)
+    if (stdout_failure == EPIPE)
         _exit(exit_status);
-    fprintf(stderr, "imgstat: standard output: %s\n", strerror(errno));
+    fprintf(stderr, "imgstat: standard output: %s\n", strerror(stdout_failure));
+}
+
+int status_exchange_stdout(int failure)
+{
+    status_flush_stdout();
+    const int before = stdout_failure;
+    if (before != 0)
+        __fpurge(stdout); /* what could not be written is of no use elsewhere */
+    stdout_failure = failure;
+    clearerr(stdout);
+    return before;
 }
 
 void status_enter(StatusHandlers *before)
 {
     exit_status = STATUS_OK;
-    stdout_failed = false;
+    stdout_failure = 0;
     within = true;
     atomic_store(&remembered, 0);
     for (int i = 0; i < STATUS_SIGNALS; i++)

@@ -35,6 +35,9 @@ int status_exchange(int status);
 /* Flushes standard output. Reports a failure once and raises the status. If the pipe is closed, the
  * process ends quietly. */
 void status_flush_stdout(void);
+/* Flushes standard output, before it leads somewhere else or back. Returns errno of the failure
+ * since it led here, or 0, and takes one of the place where it leads now. */
+int status_exchange_stdout(int failure);
 
 /* For a command in a process that goes on after it. status_enter sets the status to 0, remembers
  * signals and closed pipes, and saves the handlers. status_leave restores them and returns the

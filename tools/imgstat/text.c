@@ -81,6 +81,15 @@ const char *text_cause(const char *sentence, const char *name)
     return colon != NULL ? colon + 2 : sentence;
 }
 
+bool text_names_file(const char *sentence, const char *path)
+{
+    char *const name = text_display(path);
+    const size_t n = strlen(name);
+    const bool names = strncmp(sentence, name, n) == 0 && sentence[n] == ':';
+    free(name);
+    return names;
+}
+
 void text_put_warning(FILE *err, const char *about, const char *format, ...)
 {
     const Styles *const styles = terminal_styles(STDERR_FILENO);

@@ -32,6 +32,8 @@ void text_put_markup(FILE *out, const char *text);
 /* Returns the cause in "name: cause", a sentence of the library about a file of that name (as
  * text_display gives it). The library may have shortened a long name. */
 const char *text_cause(const char *sentence, const char *name);
+/* Whether a sentence of the library begins with the name of this file. */
+bool text_names_file(const char *sentence, const char *path);
 /* Prints "about: warning: cause" for standard error. */
 __attribute__((format(printf, 3, 4))) void text_put_warning(FILE *err, const char *about,
                                                             const char *format, ...);

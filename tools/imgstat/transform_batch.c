@@ -106,19 +106,10 @@ static bool on_agreed(void *context, const ImgstatTransfer *transfer)
     return agrees;
 }
 
-static bool names_file(const char *sentence, const char *path)
-{
-    char *const name = text_display(path);
-    const size_t n = strlen(name);
-    const bool names = strncmp(sentence, name, n) == 0 && sentence[n] == ':';
-    free(name);
-    return names;
-}
-
 static void on_reference_warning(void *context, const char *sentence)
 {
     const TransformRun *const run = context;
-    if (names_file(sentence, run->reference))
+    if (text_names_file(sentence, run->reference))
         transform_on_warning(context, sentence);
 }
 
@@ -178,11 +169,12 @@ ImgstatResult transform_batch_run(TransformRun *run, const TransformWork *work)
     progress_clear(&run->progress);
     if (result != IMGSTAT_OK && result != IMGSTAT_ERR_CANCELLED && !work->silent) {
         fprintf(stderr, "%s: %s\n", o->command, error.message);
-        const bool of_file = match && names_file(error.message, batch.reference);
+        const bool of_file = match && text_names_file(error.message, batch.reference);
         run->refused = result == IMGSTAT_ERR_ARG && !of_file; /* before any image was begun */
         status_raise(run->refused ? STATUS_USAGE : STATUS_FAILED);
     }
     run->reference = NULL;
+    sentences_clear(&run->of_reference);
     free(jobs);
     free(path);
     free(page);

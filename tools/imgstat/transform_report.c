@@ -42,13 +42,24 @@ static const char *cause_of(const Outputs *outputs, const char *sentence)
     return cause;
 }
 
+/* The image of --match may be an input as well. */
+static bool is_repeated(TransformRun *run, const char *sentence)
+{
+    if (run->reference == NULL || !text_names_file(sentence, run->reference))
+        return false;
+    if (sentences_have(&run->of_reference, sentence))
+        return true;
+    sentences_add(&run->of_reference, sentence);
+    return false;
+}
+
 /* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
 void transform_on_warning(void *context, const char *sentence)
 {
     TransformRun *const run = context;
-    if (is_json(run))
+    if (is_json(run) && !sentences_have(&run->warnings, sentence))
         sentences_add(&run->warnings, sentence);
-    if (run->options->quiet)
+    if (run->options->quiet || is_repeated(run, sentence))
         return;
     const char *const cause = cause_of(run->outputs, sentence);
     progress_clear(&run->progress);
@@ -135,6 +146,8 @@ bool transform_on_done(void *context, const ImgstatDone *done)
         progress_clear(&run->progress);
     if (done->result != IMGSTAT_OK) {
         run->failed++;
+        run->unwritten += done->result == IMGSTAT_ERR_IO && job->output != NULL &&
+                          text_names_file(done->message, job->output);
         status_raise(STATUS_FAILED);
         fprintf(stderr, "%s\n", done->message);
     } else {

@@ -13,10 +13,12 @@ typedef struct TransformRun {
     const Outputs *outputs;
     Progress progress;
     size_t written, failed, skipped;
+    size_t unwritten;       /* failed ones whose output cannot be written */
     size_t measured;        /* inputs measured for --together */
     ImgstatClamped clamped; /* sum over all outputs, if pages are described */
     bool refused;           /* nothing is written: outputs that exist have another transfer */
     const char *reference;  /* path of --match, or NULL */
+    Sentences of_reference; /* its warnings, which were printed */
     Sentences warnings;     /* for --json: warnings about the job that is reported next */
 } TransformRun;
 
