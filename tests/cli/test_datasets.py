@@ -157,6 +157,8 @@ def test_groups(program, folder):
     alone = [run(program, "stats", "--by", "group=(plate[0-9])_", "--state", "alone", "--shard", f"{k}/3", ".", cwd=folder)
              for k in (1, 2, 3)]
     check([b"names do not match" in done.stderr for done in alone] == [True, False, False], f"{alone}")
+    done = run(program, "stats", "--by", "group=(plate[0-9])_", "--state", "alone", "--shards", "3", ".", cwd=folder)
+    check(done.stderr == said, f"all of these shards: {done.stderr}")
     whole = lines(run(program, "stats", "--json", "--by", "group=plate[0-9]", "--quiet", ".", cwd=folder))
     check(whole == found, "the whole match")
     for plate in range(3):

@@ -120,37 +120,29 @@ static ImgstatMeasureBatch batch_of(Run *run, const ImgstatMeasure *how)
                                  .peers = run->part->peers};
 }
 
-/* Whether this run is about all inputs, or a shard that was asked for alone. */
-static bool tells_unmatched(const PartRun *run)
+static void note_unmatched(const Options *o, const InputJobs *jobs, size_t n)
 {
-    return run->measured ? !run->follows : run->into == NULL || run->options->shard > 0;
-}
-
-/* Names the first input of no group. Those of shards are read once more. */
-static void report_unmatched(const Run *run)
-{
-    const Options *const o = run->part->options;
-    InputStream *again = NULL;
-    InputJobs *jobs = run->flights.jobs;
-    InputList none = {.n = 0};
-    size_t n = run->all;
-    if (o->quiet || o->group.text == NULL || !tells_unmatched(run->part))
-        return;
-    if (run->part->measured) {
-        ImgstatJob job;
-        Input input;
-        again = inputs_open(o, (InputPart){0}, false);
-        jobs = input_jobs_create(o, (InputPart){0}, again, &none);
-        for (n = 0; input_jobs_next(jobs, &job, &input); n++)
-            input_release(&input);
-    }
     const char *first;
     const size_t unmatched = input_jobs_unmatched(jobs, &first);
-    if (unmatched > 0)
+    if (unmatched > 0 && !o->quiet)
         group_name_report(&o->group, o->command, unmatched, n, first);
-    if (again != NULL)
-        input_jobs_destroy(jobs);
-    inputs_close(again);
+}
+
+void measure_report_unmatched(const Options *o, InputPart part)
+{
+    if (o->quiet || o->group.text == NULL)
+        return;
+    InputList none = {.n = 0};
+    InputStream *const names = inputs_open(o, part, false);
+    InputJobs *const jobs = input_jobs_create(o, part, names, &none);
+    ImgstatJob job;
+    Input input;
+    size_t n = 0;
+    for (; input_jobs_next(jobs, &job, &input); n++)
+        input_release(&input);
+    note_unmatched(o, jobs, n);
+    input_jobs_destroy(jobs);
+    inputs_close(names);
 }
 
 static bool complain(Run *run, ImgstatResult result, const ImgstatError *error)
@@ -180,8 +172,10 @@ bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
     bool good = run->measured ||
                 complain(&all, imgstat_dataset_measure(into, &batch, &stream, &error), &error);
     all.all = all.flights.begun;
-    if (good)
-        report_unmatched(&all);
+    if (good && run->into == NULL)
+        note_unmatched(o, jobs, all.all);
+    else if (good && run->measured && !run->follows) /* no shard was about all names */
+        measure_report_unmatched(o, (InputPart){0});
     batch.device = all.device.name;
     progress_clear(&all.progress);
     all.progress = progress_begin("read again: ", all.all, o->quiet || run->follows);

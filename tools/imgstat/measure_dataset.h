@@ -13,4 +13,7 @@
 bool measure_dataset(PartRun *run, InputList *window, const ImgstatMeasure *how,
                      ImgstatDataset *into);
 
+/* Names the first input of a part that is in no group of --by group. Reads the names again. */
+void measure_report_unmatched(const Options *options, InputPart part);
+
 #endif

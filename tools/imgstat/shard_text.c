@@ -5,6 +5,7 @@
 #include "dataset.h"
 #include "dataset_shards.h"
 #include "kept_text.h"
+#include "measure_dataset.h"
 #include "progress.h"
 #include "shard_team.h"
 #include "status.h"
@@ -187,6 +188,8 @@ static void run_merged(const Options *o, const ShardCommand *command)
     const bool good = do_wanted(set, command, all, &sum);
     if (good && o->shard > 0) {
         dataset_save(o, all);
+        measure_report_unmatched(
+            o, (InputPart){.part = o->shard, .parts = set->n, .weight = set->weight});
         report_shard(o, &sum);
     } else if (good) {
         PartRun run = {.options = o,
