@@ -59,6 +59,13 @@ def test_disk_full_of_shards(program, folder):
     check(done.stderr.count(b"File too large") == 4 and b"0 written, 4 failed" in done.stderr, f"{done.stderr!r}")
     done = run(program, *words, cwd=folder)
     check(done.stderr == b"4 written, 0 failed\n", f"with room: {done.stderr!r}")
+    with open("/dev/full", "wb") as full:  # what is kept was said to be damaged
+        words = [program, "stats", "--json", "--histogram", "--state", "whole", "--shards", "1", "in"]
+        done = subprocess.run(words, cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False, env=environment())
+        check(done.returncode == 1 and done.stderr == b"imgstat: standard output: No space left on device\n", f"{done}")
+        words = [program, "normalize", "--verbose", "--state", "loud", "--shards", "2", "in", "-o", "loud-out"]
+        done = subprocess.run(words, cwd=folder, stderr=full, check=False, env=environment())
+        check(done.returncode == 0 and len(os.listdir(folder / "loud-out")) == 4, f"{done}")
     small = folder / "small"
     small.mkdir()
     if not mount_tmpfs(small, "size=16k"):
