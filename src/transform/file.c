@@ -99,6 +99,8 @@ static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path
         return error_file(err, IMGSTAT_ERR_ARG, like->source->name,
                           "no page is selected to be like");
     const EncodeFormat *const format = output_format(how, path, decoder);
+    if (!format && how->format)
+        return error_file(err, IMGSTAT_ERR_ARG, path, "no format is called \"%s\"", how->format);
     if (!format)
         return error_file(err, IMGSTAT_ERR_ARG, path,
                           "neither its ending nor a format says png or tiff");

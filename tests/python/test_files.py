@@ -181,6 +181,10 @@ def test_several_pages_are_one(testdata, capfd):
         assert s.percentiles[10] == np.percentile(v, 10)
         r = f.record(alike)
         assert r == imgstat.Record.of(path, pages=alike) and r.count == v.size
+        for twice in ([0, 1, 0], np.array([0, 0]), "0,0"):
+            for measure in (f.stats, f.record, lambda pages: imgstat.Record.of(path, pages=pages)):
+                with pytest.raises(ValueError, match="names a page twice"):
+                    measure(twice)
 
 
 def test_bands_and_rows(testdata):
@@ -423,6 +427,10 @@ def test_saving(tmp_path, testdata):
     assert imgstat.open(tmp_path / "bits.tif")[0].bits == 16
     with pytest.raises(TypeError, match="like"):
         imgstat.save(x, tmp_path / "no.tif", like=f)
+    with pytest.raises(ValueError, match='no format is called "gif"'):
+        imgstat.save(x, tmp_path / "no.tif", format="gif")
+    imgstat.transform_files([(testdata / "good-float32.tif", tmp_path / "nan.tif")], fill=np.nan)
+    assert np.isnan(imgstat.open(tmp_path / "nan.tif")[0].nodata)
     for value, dtype in ((7, "u2"), (-3, "i2"), (0.5, "f4")):
         imgstat.save(x.astype(dtype), tmp_path / "nodata.tif", nodata=value, replace=True)
         with imgstat.open(tmp_path / "nodata.tif") as f:

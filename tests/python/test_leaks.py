@@ -104,6 +104,7 @@ CALLS = {
     "wrong text": fails(imgstat.Error, lambda: imgstat.Transfer.from_json(TEXT[:-1])),
     "wrong path": fails(imgstat.Error, lambda: imgstat.Record.load("/nonexistent")),
     "wrong file": fails(imgstat.Error, lambda: imgstat.open(PNG[:100]).read()),
+    "wrong pages": fails(ValueError, lambda: imgstat.stats(PNG, pages=[0] * 99)),
     "wrong object": fails(imgstat.Error, lambda: imgstat.save(X, Full(), format="png")),
 }
 

@@ -264,7 +264,7 @@ def test_jax():
     ({"out": np.zeros((3, 4), "u1")}, ValueError, "shape"), ({"out": np.zeros((4, 4), "u2")}, TypeError, "uint16"),
     ({"out": 5}, TypeError, "out"), ({"method": "foo"}, ValueError, '"stretch"'), ({"method": "clahe"}, ValueError, "clahe"),
     ({"method": "gamma"}, ValueError, "gamma="), ({"mean": 3}, ValueError, "std="), ({"clip": 3}, TypeError, "clip=3"),
-    ({"clip": (60, 45)}, ValueError, ""), ({"clip": "ab"}, TypeError, "clip"), ({"out_range": (5, 2)}, ValueError, ""),
+    ({"clip": (60, 60)}, ValueError, r"clip=\(60, 60\)"), ({"clip": (0, np.nan)}, ValueError, "clip="), ({"clip": "ab"}, TypeError, "clip"), ({"out_range": (5, 2)}, ValueError, ""),
     ({"out_range": ("5%", "x")}, ValueError, "5%"), ({"gamma": -1}, ValueError, ""), ({"gamma": "2"}, TypeError, ""),
     ({"tiles": 4}, ValueError, "tiles="), ({"channels": "some"}, ValueError, '"luma"'), ({"dtype": "int8"}, ValueError, "uint8"),
     ({"like": "gimp"}, ValueError, '"opencv"'), ({"alpha": 1}, ValueError, "alpha=1"), ({"in_range": (1, 2), "gamma": 2}, ValueError, "in_range"),
@@ -338,7 +338,10 @@ def test_chains():
     for words, error in (({"method": 3}, TypeError), ({}, TypeError), ({"example": 3}, TypeError), ({"example": x, "gamma": 2}, ValueError)):
         with pytest.raises(error):
             imgstat.Chain("equalize", **words)
+    for words in ({"method": "gamma"}, {"method": "meanstd"}, {"method": "clahe"}, {"method": "match"}, {"method": None, "gamma": 2}):
+        with pytest.raises(ValueError, match='a Chain takes method="stretch"'):
+            imgstat.Chain(example=x, **words)
     with pytest.raises(imgstat.Error):
-        imgstat.Chain("clahe", example=x)
+        imgstat.Chain("equalize", example=x.astype("f4"))
     with pytest.raises((ValueError, imgstat.Error)):
         chain(x.astype("u2"))

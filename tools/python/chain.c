@@ -53,8 +53,13 @@ static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                {own, &words}};
     State *const state = state_of_type(type);
     if (keywords_read("Chain", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
-        transform_of_name(words.name, &words.method, &transform) < 0 ||
-        method_read(&words.method, transform, &method) < 0)
+        transform_of_name(words.name, &words.method, &transform) < 0)
+        return NULL;
+    if (transform != IMGSTAT_STRETCH && transform != IMGSTAT_PERCENTILE &&
+        transform != IMGSTAT_EQUALIZE)
+        return PyErr_Format(PyExc_ValueError, "a Chain takes method=\"stretch\", \"percentile\" or "
+                                              "\"equalize\"");
+    if (method_read(&words.method, transform, &method) < 0)
         return NULL;
     if (!option_given(words.example))
         return PyErr_Format(PyExc_TypeError, "Chain() needs an array: example=");
@@ -108,8 +113,8 @@ PyDoc_STRVAR(
     "then, but of arrays of torch. A Chain serves one stream at a time; keep it as long as graphs "
     "that recorded "
     "it.\n\n"
-    "method: 'stretch', 'percentile' or 'equalize', of samples of at most 16 bits; others "
-    "are an imgstat.Error.");
+    "method: 'stretch', 'percentile' or 'equalize'. Samples of more than 16 bits are an "
+    "imgstat.Error.");
 
 static PyType_Slot chain_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)chain_doc},

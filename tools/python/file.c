@@ -348,14 +348,13 @@ static int pages_are_narrow(FileObject *file, PyObject *named)
 {
     uint32_t *pages = NULL, n = 0;
     ImgstatError err = {0};
-    if (file_pages_of(file, named ? named : Py_None, &pages, &n) < 0)
-        return -1;
-    const ImgstatResult res =
-        n ? file_page_select(file, pages[0], &err) : IMGSTAT_OK; /* of none, measuring complains */
+    const bool found = file_pages_of(file, named ? named : Py_None, &pages, &n) == 0;
+    const ImgstatResult res = found && n ? file_page_select(file, pages[0], &err)
+                                         : IMGSTAT_OK; /* of none, measuring complains */
     free(pages);
     if (res != IMGSTAT_OK)
         file_raise(file, res, &err);
-    return res == IMGSTAT_OK ? imgstat_sample_bytes(file->info.sample) <= 2 : -1;
+    return found && res == IMGSTAT_OK ? imgstat_sample_bytes(file->info.sample) <= 2 : -1;
 }
 
 static PyObject *measure_stats(PyObject *self, PyObject *args, PyObject *kwargs)

@@ -4,6 +4,7 @@
 
 #include "values.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Adds an item to a dict, and takes the value over. *good: false after an exception. */
@@ -61,6 +62,14 @@ static void put_place(PyObject *dict, const FileObject *file, bool *good)
     put(dict, "bits", PyLong_FromLong(info->bits), good);
 }
 
+static PyObject *nodata_value(const ImgstatPage *info)
+{
+    if (!info->has_nodata)
+        return Py_NewRef(Py_None);
+    const double value = imgstat_value_double(info->nodata);
+    return isnan(value) ? PyFloat_FromDouble(value) : value_object(info->nodata);
+}
+
 PyObject *file_page_info(FileObject *file, uint32_t page)
 {
     ImgstatError err = {0};
@@ -78,8 +87,7 @@ PyObject *file_page_info(FileObject *file, uint32_t page)
     put(dict, "sample", text(decoded ? imgstat_sample_name(info->sample) : NULL), &good);
     put(dict, "alpha",
         decoded && info->alpha >= 0 ? PyLong_FromLong(info->alpha) : Py_NewRef(Py_None), &good);
-    put(dict, "nodata",
-        decoded && info->has_nodata ? value_object(info->nodata) : Py_NewRef(Py_None), &good);
+    put(dict, "nodata", decoded ? nodata_value(info) : Py_NewRef(Py_None), &good);
     put(dict, "channel_names", decoded ? channel_names(file) : PyTuple_New(0), &good);
     put(dict, "problem", text(decoded ? NULL : err.message), &good);
     if (!good)
@@ -150,6 +158,19 @@ static int find_pages(FileObject *file, PyObject *named, uint32_t **out, uint32_
     return res == IMGSTAT_OK ? 0 : -1;
 }
 
+/* Refuses a sequence of `size` numbers that has one twice. 0, or -1. */
+static int check_distinct(PyObject *numbers, Py_ssize_t size)
+{
+    PyObject *const set = PySet_New(numbers);
+    const Py_ssize_t n = set ? PySet_Size(set) : -1;
+    Py_XDECREF(set);
+    if (n >= size)
+        return 0;
+    if (n >= 0)
+        PyErr_Format(PyExc_ValueError, "pages=%R names a page twice", numbers);
+    return -1;
+}
+
 /* Reads a sequence of numbers. The list is malloc'ed. 0, or -1. */
 static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
 {
@@ -167,7 +188,7 @@ static int read_pages(PyObject *numbers, uint32_t **out, uint32_t *n)
         (*out)[i] = (uint32_t)page;
     }
     *n = (uint32_t)size;
-    return *out ? 0 : -1;
+    return *out ? check_distinct(numbers, size) : -1;
 }
 
 int file_pages_of(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)

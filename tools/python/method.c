@@ -136,7 +136,10 @@ static int read_clip(PyObject *clip, ImgstatMethod *out)
         return -1;
     if (out->clip_hi > 50) /* nobody cuts the brighter half: it is a percentile */
         out->clip_hi = 100 - out->clip_hi;
-    return 0;
+    if (out->clip_lo >= 0 && out->clip_hi >= 0 && out->clip_lo + out->clip_hi < 100)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "clip=%R should be two percentages that leave something", clip);
+    return -1;
 }
 
 static int read_ranges(const MethodOptions *options, ImgstatMethod *out)

@@ -213,9 +213,9 @@ class File(Sequence[Page]):
     def stats(self, pages: str | Sequence[int] | None = None, **options: Any) -> Stats:
         """Measure pages as if they were one image: by default all images.
 
-        pages: numbers, or text such as '0,3-5'. options: percentiles, method, bins, range, ddof, median, mode, shape,
-        device and threads of imgstat.stats, and region=(x, y, width, height); the mask and the nodata value are those
-        of imgstat.open. Percentiles are exact for every type.
+        pages: numbers, or text such as '0,3-5'; no page twice. options: percentiles, method, bins, range, ddof, median,
+        mode, shape, device and threads of imgstat.stats, and region=(x, y, width, height); the mask and the nodata
+        value are those of imgstat.open. Percentiles are exact for every type.
         """
         return self._handle.stats(pages=pages, **options)
 
