@@ -480,10 +480,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice 
                                                                   ImgstatRecord **out,
                                                                   ImgstatError *err);
 /* Measures n pages of one sample type, as many significant bits and channels, as if they were one
- * image: each page has its own nodata value and mask. Percentiles, modes and histograms are as
- * exact as those of a page: where that takes further reads, all pages are read again. A page that
- * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the page with the smallest
- * number that has them. Otherwise as imgstat_measure_file. */
+ * image: each page has its own nodata value and mask. A page that comes twice counts twice.
+ * Percentiles, modes and histograms are as exact as those of a page: where that takes further
+ * reads, all pages are read again. A page that differs is IMGSTAT_ERR_ARG, and the message names
+ * it. Extrema are on the page with the smallest number that has them. Otherwise as
+ * imgstat_measure_file. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
                       const ImgstatMeasure *how, ImgstatRecord **out, ImgstatError *err);
@@ -669,7 +670,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_from_bytes(const ch
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_save(ImgstatDataset *dataset,
                                                                   const char *path, bool replace,
                                                                   ImgstatError *err);
-/* Creates a data set from a file. path: "-" is standard input. memory: as above. */
+/* Creates a data set from a file. path: "-" is standard input. memory: as for
+ * imgstat_dataset_from_bytes. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_load(const char *path, uint64_t memory,
                                                                   ImgstatDataset **out,
                                                                   ImgstatError *err);

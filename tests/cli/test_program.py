@@ -80,6 +80,11 @@ def test_manual(program):
             check(done.returncode == 0 and not done.stderr, f"groff about {command}: {done.stderr}")
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", overview.replace("\\-", "-"))):
         check(option in everything, f"{option} of imgstat(1) exists")
+    sources = "".join(path.read_text(encoding="utf-8") for folder in ("src", "tools/imgstat") for path in (ROOT / folder).rglob("*.c"))
+    environment = overview.partition(".SH ENVIRONMENT")[2].partition(".SH ")[0]
+    variables = set(re.findall(r'getenv\("(\w+)"\)|"(IMGSTAT_[A-Z_]+)"', sources))
+    for variable in {a or b for a, b in variables}:
+        check(re.search(rf"\b{variable}\b", environment), f"{variable} is in ENVIRONMENT of imgstat(1)")
     check(run(program, "--manual", "stat").returncode == 2, "a page of another command is wrong usage")
 
 
