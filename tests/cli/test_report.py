@@ -278,6 +278,10 @@ def test_records(program, folder):
     other = run(program, "report", record, "-o", "-").stdout.decode()
     kinds = [re.search(r"<details.*</details>", text, re.S).group() for text in (one, other)]
     check(kinds[0] == kinds[1], "the set")
+    heads = [re.search(r"\d+ files? \(\d+ damaged\), \d+ images?", text).group() for text in (one, other)]
+    check(heads[0] == heads[1], f"numbers of images: {heads}")
+    counts = [run(program, "report", what, status=None).stdout.partition(b"\n")[0] for what in (images, record)]
+    check(counts[0] == counts[1], f"numbers of images: {counts}")
     for k in (1, 2, 3):
         run(program, "stats", "--by", "all", "--shard", f"{k}/3", "--save-record", folder / f"{k}.rec", images)
     run(program, "merge", *(folder / f"{k}.rec" for k in (3, 1, 2)), "-o", folder / "m.rec")
