@@ -67,6 +67,12 @@ def test_types(program, folder):
             check(channel["share"] is None, f"{sample}: share {channel}")
         check(is_near(channel["distance"], want), f"{sample}: distance {channel['distance']}, expected {want}")
         check(channel["min"] == [min(a), min(b)] and channel["max"] == [max(a), max(b)], f"{sample}: {channel}")
+        if letter not in "efd":  # integers are not rounded
+            sums = [sorted(values)[(len(a) - 1) // 2] + sorted(values)[len(a) // 2] for values in (a, b)]
+            medians = [total // 2 if total % 2 == 0 else total / 2 for total in sums]
+            check(channel["median"] == medians and [*map(type, channel["median"])] == [*map(type, medians)], f"{sample}: {channel}")
+            text = run(program, "compare", folder / "a.tif", folder / "b.tif").stdout.decode()
+            check(re.search(rf" min +{min(a)} +{min(b)}\n", text), f"{sample}: the least values in {text}")
         same = compare(program, folder / "a.tif", folder / "a.tif")
         check(same["samples"]["different"] == 0 and same["samples"]["at"] is None and
               same["channels"][0]["distance"] == 0, f"{sample}: {same}")

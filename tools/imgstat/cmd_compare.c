@@ -162,12 +162,22 @@ static void add_row(Table *table, const char *channel, const char *name, const c
     table_add(table, line);
 }
 
-static void add_numbers(Table *table, const char *channel, const char *name, double a, double b)
+static void add_numbers(Table *table, const char *name, double a, double b)
 {
     char of_a[TEXT_NUMBER], of_b[TEXT_NUMBER];
     text_short(of_a, a);
     text_short(of_b, b);
-    add_row(table, channel, name, isfinite(a) ? of_a : "-", isfinite(b) ? of_b : "-");
+    add_row(table, "", name, isfinite(a) ? of_a : "-", isfinite(b) ? of_b : "-");
+}
+
+/* Values of samples, of integers exactly. */
+static void add_values(Table *table, const char *name, ImgstatValue a, bool has_a, ImgstatValue b,
+                       bool has_b)
+{
+    char of_a[TEXT_NUMBER], of_b[TEXT_NUMBER];
+    text_short_value(of_a, a);
+    text_short_value(of_b, b);
+    add_row(table, "", name, has_a ? of_a : "-", has_b ? of_b : "-");
 }
 
 static void add_channel(const Comparison *c, Table *table, uint16_t channel)
@@ -180,13 +190,13 @@ static void add_channel(const Comparison *c, Table *table, uint16_t channel)
     text_grouped(of_a, a.count);
     text_grouped(of_b, b.count);
     add_row(table, name, "count", of_a, of_b);
-    add_numbers(table, "", "min", a.count > 0 ? imgstat_value_double(a.min) : (double)NAN,
-                b.count > 0 ? imgstat_value_double(b.min) : (double)NAN);
-    add_numbers(table, "", "max", a.count > 0 ? imgstat_value_double(a.max) : (double)NAN,
-                b.count > 0 ? imgstat_value_double(b.max) : (double)NAN);
-    add_numbers(table, "", "mean", a.mean, b.mean);
-    add_numbers(table, "", "stddev", a.stddev, b.stddev);
-    add_numbers(table, "", "median", a.median, b.median);
+    add_values(table, "min", a.min, a.count > 0, b.min, b.count > 0);
+    add_values(table, "max", a.max, a.count > 0, b.max, b.count > 0);
+    add_numbers(table, "mean", a.mean, b.mean);
+    add_numbers(table, "stddev", a.stddev, b.stddev);
+    text_short_percentile(of_a, c->a.record, channel, IMGSTAT_MEDIAN);
+    text_short_percentile(of_b, c->b.record, channel, IMGSTAT_MEDIAN);
+    add_row(table, "", "median", of_a, of_b);
     const Apart apart = compare_distributions(&c->a, &c->b, channel);
     text_short(text, apart.distance);
     add_row(table, "", "distance", "", isfinite(apart.distance) ? text : "-");
@@ -243,18 +253,21 @@ static void add_pair(json_object *object, const char *key, json_object *a, json_
 static json_object *new_channel(const Comparison *c, uint16_t channel)
 {
     ImgstatStats a, b;
+    char of_a[TEXT_NUMBER], of_b[TEXT_NUMBER];
     json_object *const object = json_object_new_object();
     line_check(object);
     imgstat_record_stats(c->a.record, channel, &a);
     imgstat_record_stats(c->b.record, channel, &b);
     const Apart apart = compare_distributions(&c->a, &c->b, channel);
+    text_percentile(of_a, c->a.record, channel, IMGSTAT_MEDIAN);
+    text_percentile(of_b, c->b.record, channel, IMGSTAT_MEDIAN);
     line_add(object, "name", line_string(c->a.kind.names[channel]));
     add_pair(object, "count", line_count(a.count), line_count(b.count));
     add_pair(object, "min", line_value(a.min, a.count > 0), line_value(b.min, b.count > 0));
     add_pair(object, "max", line_value(a.max, a.count > 0), line_value(b.max, b.count > 0));
     add_pair(object, "mean", line_real(a.mean), line_real(b.mean));
     add_pair(object, "stddev", line_real(a.stddev), line_real(b.stddev));
-    add_pair(object, "median", line_real(a.median), line_real(b.median));
+    add_pair(object, "median", line_raw(of_a), line_raw(of_b));
     line_add(object, "distance", line_real(apart.distance));
     line_add(object, "share", line_real(apart.share));
     return object;

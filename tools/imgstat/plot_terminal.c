@@ -91,7 +91,7 @@ static void draw_percentiles(FILE *out, const Report *report, uint16_t channel, 
     size_t used = 0;
     for (size_t k = 0; k < o->n_percentiles; k++) {
         char value[TEXT_NUMBER], text[2 * TEXT_NUMBER + 32];
-        text_short(value, imgstat_record_percentile(report->record, channel, k));
+        text_short_percentile(value, report->record, channel, k);
         snprintf(text, sizeof text, "%.24s%% %s", o->percentile_keys[k], value);
         const size_t length = strlen(text);
         if (used > 0 && used + 3 + length + (size_t)margin + 2 > width) {

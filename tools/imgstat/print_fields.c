@@ -86,17 +86,14 @@ static void put_short_percentile(const Row *row, size_t k)
 {
     const ImgstatRecord *const record = row->report->record;
     char from[TEXT_NUMBER], to[TEXT_NUMBER];
-    ImgstatValue value;
     double lo, hi;
     if (imgstat_record_bounds(record, row->channel, k, &lo, &hi)) {
         text_short(from, lo);
         text_short(to, hi);
         fprintf(row->out, "%s to %s", from, to);
-    } else if (imgstat_record_exact(record, row->channel, k, &value)) {
-        put_value(row, value, true);
     } else {
-        put_real(row, k == IMGSTAT_MEDIAN ? row->stats.median
-                                          : imgstat_record_percentile(record, row->channel, k));
+        text_short_percentile(from, record, row->channel, k);
+        fputs(from, row->out);
     }
 }
 

@@ -232,17 +232,30 @@ void text_value(char out[TEXT_NUMBER], ImgstatValue value)
         snprintf(out, TEXT_NUMBER, "%" PRIu64, value.as.u);
 }
 
+static double percentile_of(const ImgstatRecord *record, uint16_t channel, size_t k)
+{
+    ImgstatStats stats;
+    imgstat_record_stats(record, channel, &stats);
+    return k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k);
+}
+
 void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, size_t k)
 {
     ImgstatValue value;
-    if (imgstat_record_exact(record, channel, k, &value)) {
+    if (imgstat_record_exact(record, channel, k, &value))
         text_value(out, value);
-        return;
-    }
-    ImgstatStats stats;
-    imgstat_record_stats(record, channel, &stats);
-    text_real(out,
-              k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k));
+    else
+        text_real(out, percentile_of(record, channel, k));
+}
+
+void text_short_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
+                           size_t k)
+{
+    ImgstatValue value;
+    if (imgstat_record_exact(record, channel, k, &value))
+        text_short_value(out, value);
+    else
+        text_short(out, percentile_of(record, channel, k));
 }
 
 double text_point(double lo, double hi, double k, double n)

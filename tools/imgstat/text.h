@@ -78,6 +78,9 @@ void text_grouped(char out[TEXT_NUMBER], uint64_t n);
  * else a real; "null" if undefined. */
 void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
                      size_t k);
+/* Works as text_percentile, for people: whole numbers of integers exactly, else as text_short. */
+void text_short_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
+                           size_t k);
 
 bool text_is_float(ImgstatSample sample);
 
