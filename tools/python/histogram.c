@@ -219,7 +219,10 @@ static PyGetSetDef histogram_getset[] = {
      NULL},
     {"cdf", get_cdf, NULL, "imgstat.Array of uint64: the counts of each bin and of those below.",
      NULL},
-    {"range", get_range, NULL, "(lo, hi): where the first bin begins and the last one ends.", NULL},
+    {"range", get_range, NULL,
+     "(lo, hi): where the first bin begins and the last one ends; with per_value the first and the "
+     "last value.",
+     NULL},
     {"per_value", get_per_value, NULL, "Whether each bin counts one value, lo + k.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

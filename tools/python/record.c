@@ -126,7 +126,8 @@ PyDoc_STRVAR(
     "of($type, x, /, *, axes=None, mask=None, nodata=None, alpha=None, bits=None, stream=None,\n"
     "   device=None, threads=0, **open)\n--\n\n"
     "Measures an array, all images of a batch, or all images of a file (a path, bytes, or "
-    "an\nobject with read and seek; open: what imgstat.open takes) into one record.\n\n"
+    "an\nobject with read and seek; open: what imgstat.open takes, and pages= and region= of "
+    "File.record) into one record.\n\n"
     "Arguments are those of imgstat.stats. Raises ValueError if images of a file differ "
     "in type.");
 PyDoc_STRVAR(from_bytes_doc, "from_bytes($type, data, /)\n--\n\n"
