@@ -55,8 +55,7 @@ static ImgstatResult create(SharedGroups *groups, const GroupKey *key, const Tra
 {
     if (groups->n == SHARED_MOST_GROUPS)
         return error_file(err, IMGSTAT_ERR_LIMIT, name,
-                          "has a channel or a group more than the %d that batches make transfers "
-                          "of",
+                          "needs one transfer more than the %d that a batch makes",
                           SHARED_MOST_GROUPS);
     if (groups->n == groups->room) {
         const size_t room = groups->room ? 2 * groups->room : 1;

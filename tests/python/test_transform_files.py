@@ -94,6 +94,15 @@ def test_files_that_fail(folder, testdata):
     assert imgstat.transform_files([]) == []
 
 
+def test_two_files_for_one_target(tmp_path, testdata):
+    """The last one replaced the others."""
+    source, out = testdata / "good-example.png", tmp_path / "a.png"
+    for target in (str(out), os.fsencode(out), tmp_path / "." / "a.png", os.path.join(tmp_path, "b", "..", "a.png")):
+        with pytest.raises(ValueError, match="two files would become"):
+            imgstat.transform_files([(source, out), (source, target)], replace=True)
+    assert not out.exists()
+
+
 def test_mistakes(folder):
     t = imgstat.Record.of(folder / "0.png").transfer("stretch")
     for wrong, kind in (({"method": "other"}, ValueError), ({"foo": 1}, TypeError), ({"together": "x"}, ValueError),

@@ -364,6 +364,17 @@ class Transformed(NamedTuple):
     error: Error | None
 
 
+def _refuse_shared_targets(pairs: list[tuple[Source, Target]]) -> None:
+    """What is no pair is refused with a sentence of its own."""
+    places: set[str | int] = set()
+    for target in (pair[1] for pair in pairs if isinstance(pair, tuple) and len(pair) == 2):
+        named = isinstance(target, str | bytes | PathLike)
+        place = os.path.abspath(os.fsdecode(target)) if named else id(target)
+        if place in places:
+            raise ValueError(f"two files would become {target}")
+        places.add(place)
+
+
 def transform_files(files: Iterable[tuple[Source, Target]], method: str | None = None, *,
                     transfer: Transfer | None = None, together: Literal["page", "channel", "file", "all"] | None = None,
                     progress: Callable[[int], Any] | None = None, **options: Any) -> list[Transformed]:
@@ -383,6 +394,7 @@ def transform_files(files: Iterable[tuple[Source, Target]], method: str | None =
     A file that fails does not stop the others: its item has the error. A target is complete or absent.
     """
     pairs = list(files)
+    _refuse_shared_targets(pairs)
     done = _imgstat.transform_files(pairs, method=method, transfer=transfer, together=together, progress=progress,
                                     **options)
     return [Transformed(target, *outcome) for (_, target), outcome in zip(pairs, done)]
