@@ -110,18 +110,15 @@ static bool put_digest(FILE *out, const Options *o, const char *name)
         return true;
     if (!input_names_pages(name, &path, &pages))
         path = text_copy(name);
-    const bool good = input_is_file(path) || access(path, F_OK) != 0;
-    FILE *const in = input_is_file(path) ? fopen(path, "rbe") : NULL;
+    const bool is_file = input_is_file(path), good = is_file || access(path, F_OK) != 0;
+    FILE *const in = is_file ? fopen(path, "rbe") : NULL;
     if (in != NULL) {
-        XXH3_state_t *const state = XXH3_createState();
-        if (state == NULL)
-            text_no_memory();
-        XXH3_64bits_reset(state);
+        XXH3_state_t state;
+        XXH3_64bits_reset(&state);
         for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;)
-            XXH3_64bits_update(state, block, n);
+            XXH3_64bits_update(&state, block, n);
         fprintf(out, "\ndigest of %s: %016llx", name,
-                (unsigned long long)XXH3_64bits_digest(state));
-        XXH3_freeState(state);
+                (unsigned long long)XXH3_64bits_digest(&state));
         fclose(in);
     }
     free(path);
