@@ -18,6 +18,12 @@ FORCE_INLINE Lanes lanes_of(__m128i low, __m128i high)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
+/* The other lane is 0. */
+FORCE_INLINE Lanes low_lane(__m128i low)
+{
+    return _mm256_zextsi128_si256(low);
+}
+
 FORCE_INLINE __m128i lane(Lanes v, size_t k)
 {
     return k == 0 ? _mm256_castsi256_si128(v) : _mm256_extracti128_si256(v, 1);
@@ -38,6 +44,11 @@ typedef struct Lanes {
 FORCE_INLINE Lanes lanes_of(__m128i low, __m128i high)
 {
     return (Lanes){{low, high}};
+}
+
+FORCE_INLINE Lanes low_lane(__m128i low)
+{
+    return (Lanes){{low, _mm_setzero_si128()}};
 }
 
 FORCE_INLINE __m128i lane(Lanes v, size_t k)
@@ -119,13 +130,12 @@ FORCE_INLINE void store_8(uint8_t *at, __m128i v)
 FORCE_INLINE size_t unfilter_pixels(unsigned filter, const uint8_t *from, const uint8_t *above,
                                     uint8_t *to, size_t n, size_t step)
 {
-    const __m128i none = _mm_setzero_si128();
     Lanes left = equal_bytes(0), corner = left;
     size_t i = 0;
     for (; i + 8 <= n; i += step) {
-        const Lanes up = lanes_of(load_8(above + i), none);
+        const Lanes up = low_lane(load_8(above + i));
         const Lanes guess = filter == 3 ? average_lanes(left, up) : paeth_lanes(left, up, corner);
-        left = add_lanes(lanes_of(load_8(from + i), none), guess);
+        left = add_lanes(low_lane(load_8(from + i)), guess);
         corner = up;
         store_8(to + i, lane(left, 0));
     }
