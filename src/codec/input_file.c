@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* input_file.c: the file of the public interface: its bytes, its decoder, the page selected. */
+#include "base/compiler.h"
 #include "codec/codec.h"
 #include "codec/codec_list.h"
 #include "codec/work.h"
@@ -16,12 +17,21 @@ static ImgstatResult find_codec(const Source *source, const Codec **out, Imgstat
 }
 
 /* Tests choose the mode: fast decoders must give the result of libpng and libtiff alone. */
-static DecodeMode wanted_mode(void)
+static ImgstatResult wanted_mode(DecodeMode *mode, ImgstatError *err)
 {
+    static const char *const words[] = {
+        [DECODE_AUTO] = "auto", [DECODE_PLAIN] = "plain", [DECODE_THREADS] = "threads"};
     const char *const wanted = getenv("IMGSTAT_DECODE");
-    if (wanted && strcmp(wanted, "plain") == 0)
-        return DECODE_PLAIN;
-    return wanted && strcmp(wanted, "threads") == 0 ? DECODE_THREADS : DECODE_AUTO;
+    *mode = DECODE_AUTO;
+    if (!wanted || !*wanted)
+        return IMGSTAT_OK;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(wanted, words[i]) == 0) {
+            *mode = (DecodeMode)i;
+            return IMGSTAT_OK;
+        }
+    return error_set(err, IMGSTAT_ERR_ARG, "IMGSTAT_DECODE=%s: not one of auto, plain, threads",
+                     wanted);
 }
 
 ImgstatResult file_open(const char *name, const ImgstatInput *input, const ImgstatOpen *how,
@@ -31,6 +41,8 @@ ImgstatResult file_open(const char *name, const ImgstatInput *input, const Imgst
     ImgstatOpen full = how ? *how : (ImgstatOpen){.indices = false};
     IMGSTAT_TRY(codec_list_check(full.codecs, "the list of codecs", err));
     IMGSTAT_TRY(codec_list_check(getenv("IMGSTAT_CODECS"), "IMGSTAT_CODECS", err));
+    DecodeMode mode;
+    IMGSTAT_TRY(wanted_mode(&mode, err));
     full.limits = limits_default(full.limits);
 
     ImgstatFile *const file = calloc(1, sizeof *file);
@@ -46,7 +58,7 @@ ImgstatResult file_open(const char *name, const ImgstatInput *input, const Imgst
         res = error_file(err, IMGSTAT_ERR_UNSUPPORTED, file->source->name,
                          "%s is not among the codecs that are allowed", codec->name);
     if (res == IMGSTAT_OK)
-        res = decoder_open(codec, file->source, &full, wanted_mode(), &file->decoder, err);
+        res = decoder_open(codec, file->source, &full, mode, &file->decoder, err);
     if (res != IMGSTAT_OK) {
         imgstat_file_close(file);
         return res;

@@ -138,6 +138,8 @@ def test_codecs(program, folder):
         check((done.returncode == 0) == allowed, f"IMGSTAT_CODECS={codecs}: {done.stderr!r}")
     harness.run(program, "stats", "--codecs", "zstd", zstd, status=1, variables={"IMGSTAT_CODECS": "png"})
     harness.run(program, "stats", zstd, variables={"IMGSTAT_CODECS": ""})
+    done = harness.run(program, "stats", zstd, status=2, variables={"IMGSTAT_DECODE": "slow"})
+    check(done.stderr.startswith(b"imgstat stats: IMGSTAT_DECODE=slow: not one of auto, plain, threads\n"), done.stderr)
     for codecs, sentence in ("-jbgi", b"no codec is called"), ("", b"an empty list"):
         done = harness.run(program, "stats", "--codecs", codecs, solid, status=2)
         check(sentence in done.stderr, f"--codecs '{codecs}': {done.stderr!r}")

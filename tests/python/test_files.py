@@ -210,14 +210,14 @@ def test_bands_and_rows(testdata):
 def test_options(testdata, capfd):
     path = testdata / "photo.tif"
     x = imgstat.open(path).read()
-    with pytest.raises(TypeError):
-        imgstat.open(path).stats(region=[10, 20, 30, 40])
+    with pytest.raises(TypeError, match=r"should be region=\(x, y, width, height\)"):
+        imgstat.open(path).stats(region=(10, 20, 30))
     for region in ((2**32, 0, 3, 3), (0, 0, 2**32 + 3, 3), (-1, 0, 1, 1), (0, 0, 1, 2**70)):
         with pytest.raises(ValueError, match="region="):
             imgstat.open(path).stats(region=region)
     with pytest.raises(ValueError, match="page=-1"):
         imgstat.open(path).stats([-1])
-    s = imgstat.open(path).stats(region=(10, 20, 30, 40), percentiles=[50])
+    s = imgstat.open(path).stats(region=[10, 20, 30, 40], percentiles=[50])
     part = x[20:60, 10:40]
     assert s.count == (1200,) * 3 and s.sum == tuple(int(part[..., c].sum()) for c in range(3))
     s = imgstat.open(path, nodata=int(x[0, 0, 0])).stats()

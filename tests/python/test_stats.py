@@ -453,3 +453,17 @@ def stats_of_seed(seed):
 def test_processes():
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert [seen(s) for s in pool.map(stats_of_seed, range(6))] == [seen(stats_of_seed(seed)) for seed in range(6)]
+
+
+def test_numbers_come_in_any_sequence():
+    x = np.arange(64, dtype="u1").reshape(8, 8)
+    for one in (50, np.float32(50), np.array(50), [50]):
+        assert imgstat.stats(x, percentiles=one).percentiles == {50: 31.5}
+    for ends in ((8, 16), [8, 16], np.array([8, 16])):
+        assert imgstat.stats(x, bins=2, range=ends).histogram.counts.tolist() == [4, 5]
+    for wrong in (8, "ab", (1, 2, 3), {1, 2}):
+        with pytest.raises(TypeError, match=r"should be range=\(lo, hi\)"):
+            imgstat.stats(x, range=wrong)
+    for wrong in (object(), {50}, "5"):
+        with pytest.raises(TypeError):
+            imgstat.stats(x, percentiles=wrong)

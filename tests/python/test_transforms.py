@@ -112,6 +112,12 @@ def test_types():
     assert imgstat.normalize(x.astype("f8"), dtype="float").dtype == np.float64
     assert imgstat.normalize(x.astype("u1"), dtype="uint16").max() == 65535
     assert imgstat.normalize(x, out_range=("10%", "50%")).max() == 32768
+    for name, types in {"uint8": (np.uint8, np.dtype("u1")), "uint16": (np.uint16, x.dtype), "float32": (float,)}.items():
+        for dtype in types:
+            assert imgstat.normalize(x, dtype=dtype).dtype == name
+    for wrong in (np.uint32, np.dtype("i2"), np.float32, 8):
+        with pytest.raises(ValueError, match='should be one of "uint8", "uint16", "float"'):
+            imgstat.normalize(x, dtype=wrong)
     for dtype in TYPES:
         y = picture(dtype)
         for z in (imgstat.normalize(y), imgstat.equalize(y), imgstat.match(y, y), imgstat.normalize(y, mean=5, std=2)):

@@ -21,10 +21,12 @@ const Keyword measure_keywords[] = {
 /* A list of numbers, or one number. *single: whether it is one. The list is malloc'ed. */
 static int read_percentiles(PyObject *numbers, bool *single, ImgstatMeasure *out)
 {
-    *single = PyNumber_Check(numbers) && !PySequence_Check(numbers);
-    const Py_ssize_t n = *single ? 1 : PySequence_Size(numbers);
-    if (n < 0)
+    const Py_ssize_t size = PySequence_Size(numbers);
+    *single = size < 0 && PyNumber_Check(numbers); /* an array without axes, too */
+    if (size < 0 && !*single)
         return -1;
+    PyErr_Clear();
+    const Py_ssize_t n = *single ? 1 : size;
     double *const list = malloc(((size_t)n + 1) * sizeof *list);
     if (!list) {
         PyErr_NoMemory();
@@ -72,15 +74,24 @@ static int read_unsigned(PyObject *option, const char *name, uint32_t *out)
     return 0;
 }
 
+/* The items of a tuple, list or array, as a new tuple; NULL with an exception that has `form`. */
+static PyObject *read_items(PyObject *given, const char *form, Py_ssize_t count)
+{
+    if (PySequence_Check(given) && !PyUnicode_Check(given) && PySequence_Size(given) == count)
+        return PySequence_Tuple(given);
+    PyErr_Clear();
+    return PyErr_Format(PyExc_TypeError, "%R should be %s", given, form);
+}
+
 static int read_range(PyObject *range, ImgstatMeasure *out)
 {
     if (!option_given(range))
         return 0;
     out->has_range = true;
-    if (PyTuple_Check(range) && PyTuple_Size(range) == 2)
-        return PyArg_ParseTuple(range, "dd", &out->lo, &out->hi) ? 0 : -1;
-    PyErr_SetString(PyExc_TypeError, "range should be a tuple (lo, hi)");
-    return -1;
+    PyObject *const pair = read_items(range, "range=(lo, hi)", 2);
+    const int read = pair ? PyArg_ParseTuple(pair, "dd", &out->lo, &out->hi) : 0;
+    Py_XDECREF(pair);
+    return read ? 0 : -1;
 }
 
 int region_read(PyObject *region, ImgstatRegion *out)
@@ -88,17 +99,15 @@ int region_read(PyObject *region, ImgstatRegion *out)
     if (!option_given(region))
         return 0;
     uint32_t *const to[] = {&out->x, &out->y, &out->width, &out->height};
-    if (!PyTuple_Check(region) || PyTuple_Size(region) != 4) {
-        PyErr_SetString(PyExc_TypeError, "region should be a tuple (x, y, width, height)");
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < 4; i++) {
-        long long number;
-        if (integer_read(PyTuple_GetItem(region, i), "region", 0, UINT32_MAX, &number) < 0)
-            return -1;
+    PyObject *const numbers = read_items(region, "region=(x, y, width, height)", 4);
+    int status = numbers ? 0 : -1;
+    for (Py_ssize_t i = 0; i < 4 && status == 0; i++) {
+        long long number = 0;
+        status = integer_read(PyTuple_GetItem(numbers, i), "region", 0, UINT32_MAX, &number);
         *to[i] = (uint32_t)number;
     }
-    return 0;
+    Py_XDECREF(numbers);
+    return status;
 }
 
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out)

@@ -77,6 +77,20 @@ static int read_word(PyObject *given, const char *option, const Word *words, uns
     return -1;
 }
 
+/* A sample type: its name, a type (numpy.uint8), or what prints as one (a dtype, torch.uint8). */
+static int read_type(PyObject *given, const char *option, const Word *words, unsigned *out)
+{
+    if (!option_given(given) || PyUnicode_Check(given))
+        return read_word(given, option, words, out);
+    PyObject *const text =
+        PyType_Check(given) ? PyObject_GetAttrString(given, "__name__") : PyObject_Str(given);
+    PyObject *const parts = text ? PyObject_CallMethod(text, "rpartition", "s", ".") : NULL;
+    const int status = parts ? read_word(PyTuple_GetItem(parts, 2), option, words, out) : -1;
+    Py_XDECREF(parts);
+    Py_XDECREF(text);
+    return status;
+}
+
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 static int read_number(PyObject *given, double *out)
@@ -234,7 +248,7 @@ int method_read(const MethodOptions *options, ImgstatTransform transform, Imgsta
         only_for(options->clip_limit, "clip_limit", clahe, transform) < 0 ||
         read_word(options->channels, "channels", channels, &channel) < 0 ||
         read_word(options->like, "like", likes, &like) < 0 ||
-        read_word(options->dtype, "dtype", depths, &depth) < 0 ||
+        read_type(options->dtype, "dtype", depths, &depth) < 0 ||
         read_clip(options->clip, out) < 0 || read_ranges(options, out) < 0 ||
         (meanstd && read_mean(options, out) < 0) ||
         (transform == IMGSTAT_GAMMA && read_gamma(options, out) < 0) ||

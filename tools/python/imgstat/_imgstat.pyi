@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal, SupportsIndex, final, overload
 __version__: str
 
 _Range = tuple[float, float]
+_Pair = Sequence[float]  # lo, hi
 _Amount = float | str  # text such as "5%"
 _Method = Literal["stretch", "percentile", "meanstd", "gamma"]
 _Channels = Literal["each", "joint", "luma"]
 _Like = Literal["imgstat", "opencv", "skimage", "imagemagick", "imagej", "imagej-classic", "pillow", "vips"]
-_Dtype = Literal["uint8", "uint16", "float"]
+_Dtype = Any  # "uint8", "uint16", "float", or the type of that name in any library
 _Word = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 class Error(Exception):
@@ -145,9 +146,9 @@ class Chain:
         method: str | None,
         example: Any,
         *,
-        clip: _Range | None = None,
+        clip: _Pair | None = None,
         dtype: _Dtype | None = None,
-        out_range: tuple[_Amount, _Amount] | None = None,
+        out_range: Sequence[_Amount] | None = None,
         channels: _Channels | None = None,
         axes: str | None = None,
         nodata: float | None = None,
@@ -190,7 +191,7 @@ class Record:
         percentiles: float | Sequence[float] | None = None,
         method: Literal["linear", "nearest"] = "linear",
         bins: int | None = None,
-        range: _Range | None = None,
+        range: _Pair | None = None,
         ddof: int = 0,
         median: bool | None = None,
         mode: bool | None = None,
@@ -299,7 +300,7 @@ class Dataset:
         group: str | Callable[[Any], str] | None = None,
         by: Literal["all", "channel"] = "all",
         pages: str | None = None,
-        region: tuple[int, int, int, int] | None = None,
+        region: Sequence[int] | None = None,
         progress: Callable[[int], Any] | None = None,
         device: str | None = None,
         threads: int = 0,
@@ -367,7 +368,7 @@ def stats(
     percentiles: float | Sequence[float] | None = None,
     method: Literal["linear", "nearest"] = "linear",
     bins: int | None = None,
-    range: _Range | None = None,
+    range: _Pair | None = None,
     ddof: int = 0,
     median: bool | None = None,
     mode: bool | None = None,
@@ -384,7 +385,7 @@ def histogram(
     x: Any,
     /,
     bins: int | None = None,
-    range: _Range | None = None,
+    range: _Pair | None = None,
     *,
     axes: str | None = None,
     mask: Any = None,
@@ -413,13 +414,13 @@ def normalize(
     /,
     method: _Method | None = None,
     *,
-    clip: _Range | None = None,
-    in_range: tuple[_Amount, _Amount] | None = None,
+    clip: _Pair | None = None,
+    in_range: Sequence[_Amount] | None = None,
     mean: _Amount | None = None,
     std: _Amount | None = None,
     gamma: float | None = None,
     dtype: _Dtype | None = None,
-    out_range: tuple[_Amount, _Amount] | None = None,
+    out_range: Sequence[_Amount] | None = None,
     channels: _Channels | None = None,
     like: _Like | None = None,
     axes: str | None = None,
@@ -437,7 +438,7 @@ def equalize(
     /,
     *,
     dtype: _Dtype | None = None,
-    out_range: tuple[_Amount, _Amount] | None = None,
+    out_range: Sequence[_Amount] | None = None,
     channels: _Channels | None = None,
     like: _Like | None = None,
     axes: str | None = None,
@@ -457,7 +458,7 @@ def clahe(
     tiles: int | tuple[int, int] = 8,
     clip_limit: float | None = None,
     dtype: _Dtype | None = None,
-    out_range: tuple[_Amount, _Amount] | None = None,
+    out_range: Sequence[_Amount] | None = None,
     channels: _Channels | None = None,
     like: _Like | None = None,
     axes: str | None = None,
@@ -476,7 +477,7 @@ def match(
     reference: Any,
     *,
     dtype: _Dtype | None = None,
-    out_range: tuple[_Amount, _Amount] | None = None,
+    out_range: Sequence[_Amount] | None = None,
     channels: _Channels | None = None,
     like: _Like | None = None,
     axes: str | None = None,
