@@ -38,8 +38,7 @@ static inline CpuCounting cpu_counting(const ImagePro *image, unsigned parts)
         return COUNT_LEADING;
     if (sample_bits(image->sample) == 16)
         return COUNT_WORDS;
-    return image->channels <= LOOP_CHANNELS && !image->mask && samples >= PAIRS_FROM ? COUNT_PAIRS
-                                                                                     : COUNT_BYTES;
+    return image->channels <= LOOP_CHANNELS && samples >= PAIRS_FROM ? COUNT_PAIRS : COUNT_BYTES;
 }
 
 /* Returns how many 32-bit words the counters of an image have. */

@@ -39,22 +39,23 @@ FORCE_INLINE void compare_block(ImgstatSample sample, const void *x, size_t stri
     }
 }
 
-/* Packs the keys from lo to lo + span of every `stride`th of the n samples at x, one by one. */
+/* Packs the keys from lo to lo + span of every `stride`th of the n samples at x that are not
+ * masked, one by one. */
 FORCE_INLINE size_t select_singly(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                                  uint64_t lo, uint64_t span, uint64_t *keys)
+                                  const uint8_t *mask, uint64_t lo, uint64_t span, uint64_t *keys)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const uint64_t key = key_at(sample, x, i * stride);
         keys[found] = key;
-        found += key - lo <= span;
+        found += (key - lo <= span) & (!mask || mask[i]);
     }
     return found;
 }
 
 /* Packs the keys of select_singly, block by block. */
 FORCE_INLINE size_t select_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                              uint64_t lo, uint64_t span, uint64_t *keys)
+                              const uint8_t *mask, uint64_t lo, uint64_t span, uint64_t *keys)
 {
     enum { EIGHT = 8, MANY = 3 };
     const unsigned char *const bytes = x;
@@ -63,6 +64,8 @@ FORCE_INLINE size_t select_of(ImgstatSample sample, const void *x, size_t n, siz
         SelectBlock block;
         compare_block(sample, bytes + at * stride * (sample_bits(sample) / 8), stride, lo, span,
                       &block);
+        for (size_t j = 0; mask && j < SELECT_BLOCK; j++)
+            block.in[j] &= mask[at + j] != 0;
         for (size_t j = 0; j < SELECT_BLOCK; j += EIGHT) {
             uint64_t eight;
             memcpy(&eight, block.in + j, EIGHT);
@@ -78,12 +81,13 @@ FORCE_INLINE size_t select_of(ImgstatSample sample, const void *x, size_t n, siz
         }
     }
     return found + select_singly(sample, bytes + at * stride * (sample_bits(sample) / 8), n - at,
-                                 stride, lo, span, keys + found);
+                                 stride, mask ? mask + at : NULL, lo, span, keys + found);
 }
 
 typedef struct SelectCall {
     const void *x;
     size_t n, stride;
+    const uint8_t *mask;
     uint64_t lo, span;
     uint64_t *keys;
     size_t *found;
@@ -95,18 +99,18 @@ FORCE_INLINE void select_call(ImgstatSample sample, const void *call)
     const SelectCall *const c = call;
     switch (c->stride) {
     case 1:
-        *c->found = select_of(sample, c->x, c->n, 1, c->lo, c->span, c->keys);
+        *c->found = select_of(sample, c->x, c->n, 1, c->mask, c->lo, c->span, c->keys);
         break;
     case 3:
-        *c->found = select_of(sample, c->x, c->n, 3, c->lo, c->span, c->keys);
+        *c->found = select_of(sample, c->x, c->n, 3, c->mask, c->lo, c->span, c->keys);
         break;
     default:
-        *c->found = select_of(sample, c->x, c->n, c->stride, c->lo, c->span, c->keys);
+        *c->found = select_of(sample, c->x, c->n, c->stride, c->mask, c->lo, c->span, c->keys);
     }
 }
 
 static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels,
-                          uint64_t lo, uint64_t hi, uint64_t *keys)
+                          const uint8_t *mask, uint64_t lo, uint64_t hi, uint64_t *keys)
 {
     const uint32_t bits = sample_bits(sample);
     const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
@@ -115,9 +119,9 @@ static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t 
         return 0;
     const size_t pixels = n ? (n - 1) / channels + 1 : 0;
     if (bits <= 16) /* bins of narrow types leave little to read again */
-        return select_singly(sample, x, pixels, channels, lo, hi - lo, keys);
+        return select_singly(sample, x, pixels, channels, mask, lo, hi - lo, keys);
     size_t found = 0;
-    const SelectCall call = {x, pixels, channels, lo, hi - lo, keys, &found};
+    const SelectCall call = {x, pixels, channels, mask, lo, hi - lo, keys, &found};
     for_wide_sample(sample, select_call, &call);
     return found;
 }

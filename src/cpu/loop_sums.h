@@ -264,6 +264,81 @@ static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channe
                                            : piece_f32(x, n, channels, false, 0, out);
 }
 
+/* ---- Pieces with samples that are not valid ---- */
+
+typedef struct FillCall {
+    const void *x;
+    size_t n;
+    const uint8_t *mask; /* NULL: nothing is masked */
+    uint64_t nodata;     /* a key; one that no sample has: none is nodata */
+    void *to;
+    LoopGaps *gaps;
+} FillCall;
+
+/* Whether sample i is valid. */
+FORCE_INLINE bool is_valid(ImgstatSample sample, const FillCall *c, size_t i, bool has_mask)
+{
+    const uint64_t key = key_at(sample, c->x, i);
+    return (!has_mask || c->mask[i]) & (key != c->nodata) &
+           (key > sample_key_infinity(sample, true)) & (key < sample_key_infinity(sample, false));
+}
+
+FORCE_INLINE void fill_of(ImgstatSample sample, const FillCall *c, bool has_mask)
+{
+    const uint64_t pinf = sample_key_infinity(sample, false),
+                   ninf = sample_key_infinity(sample, true);
+    uint32_t masked = 0, nodata = 0, above = 0, below = 0, valid = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const uint64_t key = key_at(sample, c->x, i);
+        const bool in = !has_mask || c->mask[i], counts = in & (key != c->nodata);
+        masked += !in;
+        nodata += in & (key == c->nodata);
+        above += counts & (key == pinf);
+        below += counts & (key == ninf);
+        valid += counts & (key > ninf) & (key < pinf);
+    }
+    *c->gaps = (LoopGaps){.valid = valid,
+                          .masked = masked,
+                          .nodata = nodata,
+                          .pinf = above,
+                          .ninf = below,
+                          .nan = (uint32_t)c->n - valid - masked - nodata - above - below};
+    if (valid == 0)
+        return;
+    while (!is_valid(sample, c, first, has_mask))
+        first++;
+    if (sample == IMGSTAT_F32) {
+        const Mem32 *const x = c->x;
+        Mem32 *const to = c->to;
+        const uint32_t pivot = x[first];
+        LOOP_INDEPENDENT
+        for (size_t i = 0; i < c->n; i++)
+            to[i] = is_valid(sample, c, i, has_mask) ? x[i] : pivot;
+    } else {
+        const Mem64 *const x = c->x;
+        Mem64 *const to = c->to;
+        const uint64_t pivot = x[first];
+        LOOP_INDEPENDENT
+        for (size_t i = 0; i < c->n; i++)
+            to[i] = is_valid(sample, c, i, has_mask) ? x[i] : pivot;
+    }
+}
+
+static void fill(ImgstatSample sample, const void *x, size_t n, const uint8_t *mask,
+                 const uint64_t *nodata, void *to, LoopGaps *gaps)
+{
+    const FillCall c = {x, n, mask, nodata ? *nodata : UINT64_MAX, to, gaps};
+    if (sample == IMGSTAT_F32 && mask)
+        fill_of(IMGSTAT_F32, &c, true);
+    else if (sample == IMGSTAT_F32)
+        fill_of(IMGSTAT_F32, &c, false);
+    else if (mask)
+        fill_of(IMGSTAT_F64, &c, true);
+    else
+        fill_of(IMGSTAT_F64, &c, false);
+}
+
 typedef struct LeadingCall {
     const void *x;
     size_t n;

@@ -14,6 +14,7 @@ const CpuLoops ISA(cpu_loops) = {
     .extrema = extrema,
     .sums32 = sums32,
     .piece = piece,
+    .fill = fill,
     .leading = leading,
     .count_words = count_words,
     .count_bytes = count_bytes,

@@ -77,6 +77,11 @@ typedef struct LoopPiece {
     uint64_t min, max; /* order keys */
 } LoopPiece;
 
+/* How many of some samples are valid, and what the others are. */
+typedef struct LoopGaps {
+    uint32_t valid, masked, nodata, pinf, ninf, nan;
+} LoopGaps;
+
 /* Bins between edges, and how the bin of a value is guessed (RangeCount in
  * device/read_request.h). */
 typedef struct LoopBins {
@@ -143,6 +148,11 @@ typedef struct CpuLoops {
      * nodata or not finite. */
     bool (*piece)(ImgstatSample sample, const void *x, size_t n, unsigned channels,
                   const uint64_t *nodata, LoopPiece *out);
+    /* Copies n <= PIECE samples of a channel of f32 or f64, with the first valid one in the place
+     * of all that are masked, nodata or not finite; copies nothing if none is valid. mask: NULL, or
+     * a byte a sample. */
+    void (*fill)(ImgstatSample sample, const void *x, size_t n, const uint8_t *mask,
+                 const uint64_t *nodata, void *to, LoopGaps *gaps);
     /* Extracts the leading 16 bits of the keys of wide samples. */
     void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
     /* Counts n 16-bit words. */
@@ -152,9 +162,10 @@ typedef struct CpuLoops {
     void (*count_bytes)(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
                         LoopChoice *choice);
     /* Packs the order keys from lo to hi of every `channels`th of the n samples at x (any type, any
-     * number of channels), in order; returns their number. */
-    size_t (*select)(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
-                     uint64_t hi, uint64_t *keys);
+     * number of channels), in order; returns their number. mask: NULL, or a byte for each of these,
+     * 0 where it is left out. */
+    size_t (*select)(ImgstatSample sample, const void *x, size_t n, size_t channels,
+                     const uint8_t *mask, uint64_t lo, uint64_t hi, uint64_t *keys);
     /* Counts every `stride`th of the n wide samples at x between the edges. Neighbours go to two
      * tables of n_bins. */
     void (*count_bins)(ImgstatSample sample, const void *x, size_t n, size_t stride,

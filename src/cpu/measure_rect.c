@@ -4,8 +4,9 @@
 #include "cpu/loop_common.h"
 #include "cpu/reference.h"
 
-/* Bytes that stay in the nearest caches while several loops read them. */
-enum { BLOCK_BYTES = 1 << 16 };
+/* Bytes that stay in the nearest caches while several loops read them. Where channels are taken out
+ * of more of them: bytes that stay in the next cache, but at least so many pixels. */
+enum { BLOCK_BYTES = 1 << 16, SPAN_BYTES = 1 << 18, SPAN_PIXELS = 256 };
 /* Samples that are searched at once for a key that occurs. */
 enum { FIND_BLOCK = 256 };
 
@@ -252,13 +253,26 @@ static void add_block(const Target *to, const CpuBlock *block, const unsigned ch
     count(to, x, n, channels, first);
 }
 
-/* Packs the samples of a channel that are not masked and, of wide types, not nodata; counts the
+/* Takes back n counts of the sample at x. Counters are modulo 2^32: others may have what goes. */
+static void uncount(const Target *to, const unsigned char *x, uint16_t channel, uint32_t n)
+{
+    const ImgstatSample sample = to->image->sample;
+    const uint64_t raw = load_raw(x, sample_bits(sample) / 8);
+    if (to->counting == COUNT_BYTES || to->counting == COUNT_PAIRS)
+        to->bytes.bytes[channel * (size_t)BYTE_COUNTERS + raw] -= n;
+    if (to->counting == COUNT_WORDS)
+        to->words.wide[channel * (size_t)COUNTERS32_STRIDE + raw] -= n;
+    if (to->counting == COUNT_LEADING)
+        to->words.wide[channel * (size_t)COUNTERS32_STRIDE +
+                       (sample_key(sample, raw) >> (sample_bits(sample) - 16))] -= n;
+}
+
+/* Packs the samples of a channel of wide integers that are not masked and not nodata; counts the
  * others. */
 static size_t pack(const Target *to, const CpuBlock *block, uint16_t channel)
 {
     const ImagePro *image = to->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
-    const bool nodata = image->has_nodata && !sample_is_narrow(image->sample);
     const unsigned char *from = block->pixels + channel * bytes;
     unsigned char *into = to->planar;
     Tally *tally = &to->tally[channel];
@@ -266,20 +280,12 @@ static size_t pack(const Target *to, const CpuBlock *block, uint16_t channel)
     for (size_t i = 0; i < block->n; i++, from += stride) {
         const bool masked = block->mask && !block->mask[i];
         const uint64_t raw = load_raw(from, bytes);
-        const bool empty = nodata && !masked && sample_key(image->sample, raw) == image->nodata_key;
-        switch (bytes) { /* sizes that compilers know */
-        case 1:
-            into[n] = *from;
-            break;
-        case 2:
-            memcpy(into + 2 * n, from, 2);
-            break;
-        case 4:
+        const bool empty =
+            image->has_nodata && !masked && sample_key(image->sample, raw) == image->nodata_key;
+        if (bytes == 4) /* sizes that compilers know */
             memcpy(into + 4 * n, from, 4);
-            break;
-        default:
+        else
             memcpy(into + 8 * n, from, 8);
-        }
         n += !masked && !empty;
         tally->masked += masked;
         tally->nodata += empty;
@@ -287,23 +293,101 @@ static size_t pack(const Target *to, const CpuBlock *block, uint16_t channel)
     return n;
 }
 
+/* Copies `size` bytes of n pixels that are `stride` bytes apart, pixel `other` in the place of
+ * those that are masked. Where that cannot read beyond the last pixel it copies `bytes`, a number
+ * that compilers know; the next copy covers what is too much. */
+FORCE_INLINE void take_bytes(const unsigned char *from, size_t n, size_t stride, size_t size,
+                             size_t bytes, const uint8_t *mask, size_t other, unsigned char *into)
+{
+    const size_t quick = other + LOOP_CHANNELS < n ? n - LOOP_CHANNELS : 0;
+    size_t i = 0;
+    for (; !mask && i < quick; i++)
+        memcpy(into + i * size, from + i * stride, bytes);
+    for (; i < quick; i++)
+        memcpy(into + i * size, from + (mask[i] ? i : other) * stride, bytes);
+    for (; i < n; i++)
+        memcpy(into + i * size, from + (!mask || mask[i] ? i : other) * stride, size);
+}
+
+/* Returns the samples of `across` <= LOOP_CHANNELS channels of a block, from `first` on; a copy
+ * where there are others, or a mask: pixel `other` in the place of those that are masked. */
+static const unsigned char *take(const Target *to, const CpuBlock *block, uint16_t first,
+                                 unsigned across, const uint8_t *mask, size_t other)
+{
+    const size_t bytes = sample_bits(to->image->sample) / 8, stride = bytes * to->image->channels;
+    const unsigned char *const from = block->pixels + first * bytes;
+    if (across == to->image->channels && !mask)
+        return from;
+    const size_t size = across * bytes, n = block->n;
+    switch (bytes) {
+    case 1:
+        take_bytes(from, n, stride, size, LOOP_CHANNELS, mask, other, to->planar);
+        break;
+    case 2:
+        take_bytes(from, n, stride, size, 2 * LOOP_CHANNELS, mask, other, to->planar);
+        break;
+    case 4:
+        take_bytes(from, n, stride, size, 4 * LOOP_CHANNELS, mask, other, to->planar);
+        break;
+    default:
+        take_bytes(from, n, stride, size, 8 * LOOP_CHANNELS, mask, other, to->planar);
+    }
+    return to->planar;
+}
+
+/* Returns how many of n pixels are masked. *first: the first that is not, or n. */
+static uint32_t count_masked(const uint8_t *mask, size_t n, size_t *first)
+{
+    uint32_t masked = 0;
+    size_t i = 0;
+    for (size_t k = 0; k < n; k++)
+        masked += mask[k] == 0;
+    while (i < n && mask[i] == 0)
+        i++;
+    *first = i;
+    return masked;
+}
+
+/* Adds channels of a block. Of narrow types samples may be masked: pixel `other`, which is not,
+ * takes their place, and is taken back. */
+static void add_channels(const Target *to, const CpuBlock *block, uint16_t first, unsigned across,
+                         uint32_t masked, size_t other)
+{
+    const uint16_t channels = to->image->channels;
+    const size_t bytes = sample_bits(to->image->sample) / 8;
+    if (masked < block->n)
+        add_block(to, block, take(to, block, first, across, masked ? block->mask : NULL, other),
+                  block->n * across, across, first);
+    for (uint16_t c = first; masked > 0 && c < first + across; c++) {
+        to->tally[c].masked += masked;
+        if (masked == block->n)
+            continue;
+        to->tally[c].n -= masked;
+        uncount(to, block->pixels + (other * channels + c) * bytes, c, masked);
+    }
+}
+
 static void add_integers(const Target *to, const CpuBlock *block)
 {
     const ImagePro *image = to->image;
-    const size_t bytes = sample_bits(image->sample) / 8;
-    const bool whole = image->channels <= LOOP_CHANNELS && !block->mask &&
-                       (sample_is_narrow(image->sample) || !image->has_nodata);
-    const size_t across = whole ? image->channels : 1;
-    const size_t step = BLOCK_BYTES / bytes / across;
+    const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
+    const bool narrow = sample_is_narrow(image->sample);
+    const bool whole = narrow || (!block->mask && !image->has_nodata);
+    const size_t across = whole ? least(image->channels, LOOP_CHANNELS) : 1;
+    const size_t span = SPAN_BYTES / stride > SPAN_PIXELS ? SPAN_BYTES / stride : SPAN_PIXELS;
+    const size_t step = least(BLOCK_BYTES / bytes / across, span);
     for (size_t i = 0, n; i < block->n; i += n) {
         n = least(block->n - i, step);
-        const CpuBlock part = block_part(block, i, n, bytes * image->channels);
-        if (whole) {
-            add_block(to, &part, part.pixels, n * image->channels, image->channels, 0);
-            continue;
+        const CpuBlock part = block_part(block, i, n, stride);
+        size_t other = 0;
+        const uint32_t masked = narrow && part.mask ? count_masked(part.mask, n, &other) : 0;
+        for (unsigned c = 0, m; c < image->channels; c += m) {
+            m = (unsigned)least(image->channels - c, across);
+            if (whole)
+                add_channels(to, &part, (uint16_t)c, m, masked, other);
+            else
+                add_block(to, &part, to->planar, pack(to, &part, (uint16_t)c), 1, (uint16_t)c);
         }
-        for (uint16_t c = 0; c < image->channels; c++)
-            add_block(to, &part, to->planar, pack(to, &part, c), 1, c);
     }
 }
 
@@ -312,72 +396,53 @@ static void add_integers(const Target *to, const CpuBlock *block)
 static void add_mixed_piece(const Target *to, const CpuBlock *block, uint16_t channel)
 {
     const ImagePro *image = to->image;
-    const ImgstatSample sample = image->sample;
-    const size_t bytes = sample_bits(sample) / 8, stride = bytes * image->channels;
-    const unsigned char *at = block->pixels + channel * bytes;
-    const uint64_t ninf = sample_key_infinity(sample, true),
-                   pinf = sample_key_infinity(sample, false);
     Tally *tally = &to->tally[channel];
-    uint64_t min = UINT64_MAX, max = 0, pivot_raw = 0;
-    uint32_t valid = 0;
-
-    for (size_t i = 0; i < block->n; i++, at += stride) {
-        const uint64_t raw = load_raw(at, bytes), key = sample_key(sample, raw);
-        uint64_t put = pivot_raw;
-        if (block->mask && !block->mask[i]) {
-            tally->masked++;
-        } else if (image->has_nodata && key == image->nodata_key) {
-            tally->nodata++;
-        } else if (key > ninf && key < pinf) {
-            for (size_t k = 0; valid == 0 && k < i; k++) /* samples before the first valid one */
-                memcpy(to->planar + k * bytes, at, bytes);
-            pivot_raw = put = valid++ == 0 ? raw : put;
-            put = raw;
-            min = key < min ? key : min;
-            max = key > max ? key : max;
-            if (to->counting == COUNT_LEADING)
-                to->words.wide[channel * (size_t)COUNTERS32_STRIDE + (key >> (8 * bytes - 16))]++;
-        } else if (key == pinf) {
-            tally->pinf++;
-        } else if (key == ninf) {
-            tally->ninf++;
-        } else {
-            tally->nan++;
-        }
-        store_raw(to->planar + i * bytes, bytes, put);
-    }
-    if (valid == 0)
-        return;
+    LoopGaps gaps;
     LoopPiece piece;
-    tally->n += valid;
-    to->loops->piece(sample, to->planar, block->n, 1, NULL, &piece);
-    piece_add(tally, valid, piece.pivot, piece.d, piece.q);
-    extrema_add(&to->extrema[channel], block, min, max);
+    to->loops->fill(image->sample, take(to, block, channel, 1, NULL, 0), block->n, block->mask,
+                    image->has_nodata ? &image->nodata_key : NULL, to->planar, &gaps);
+    tally->masked += gaps.masked;
+    tally->nodata += gaps.nodata;
+    tally->pinf += gaps.pinf;
+    tally->ninf += gaps.ninf;
+    tally->nan += gaps.nan;
+    if (gaps.valid == 0)
+        return;
+    tally->n += gaps.valid;
+    to->loops->piece(image->sample, to->planar, block->n, 1, NULL, &piece);
+    piece_add(tally, gaps.valid, piece.pivot, piece.d, piece.q);
+    extrema_add(&to->extrema[channel], block, piece.min, piece.max);
+    count(to, to->planar, block->n, 1, channel);
+    uncount(to, to->planar, channel, (uint32_t)block->n - gaps.valid);
 }
 
 static void add_floats(const Target *to, const CpuBlock *block)
 {
     const ImagePro *image = to->image;
-    const size_t bytes = sample_bits(image->sample) / 8, channels = image->channels;
+    const size_t stride = sample_bits(image->sample) / 8 * image->channels;
     const uint64_t *nodata = image->has_nodata ? &image->nodata_key : NULL;
     LoopPiece piece[LOOP_CHANNELS];
     for (size_t i = 0, n; i < block->n; i += n) {
-        n = block->n - i < PIECE ? block->n - i : PIECE;
-        const CpuBlock part = block_part(block, i, n, bytes * channels);
-        const bool whole = channels <= LOOP_CHANNELS && !block->mask &&
-                           to->loops->piece(image->sample, part.pixels, n * channels,
-                                            (unsigned)channels, nodata, piece);
-        for (uint16_t c = 0; c < channels; c++) {
-            if (!whole) {
-                add_mixed_piece(to, &part, c);
-                continue;
+        n = least(block->n - i, PIECE);
+        const CpuBlock part = block_part(block, i, n, stride);
+        const bool masked = part.mask && memchr(part.mask, 0, n);
+        for (unsigned c = 0, m; c < image->channels; c += m) {
+            m = (unsigned)least(image->channels - c, LOOP_CHANNELS);
+            const unsigned char *const x = take(to, &part, (uint16_t)c, m, NULL, 0);
+            const bool whole =
+                !masked && to->loops->piece(image->sample, x, n * m, m, nodata, piece);
+            for (unsigned k = 0; k < m; k++) {
+                if (!whole) {
+                    add_mixed_piece(to, &part, (uint16_t)(c + k));
+                    continue;
+                }
+                to->tally[c + k].n += n;
+                piece_add(&to->tally[c + k], (uint32_t)n, piece[k].pivot, piece[k].d, piece[k].q);
+                extrema_add(&to->extrema[c + k], &part, piece[k].min, piece[k].max);
             }
-            to->tally[c].n += n;
-            piece_add(&to->tally[c], (uint32_t)n, piece[c].pivot, piece[c].d, piece[c].q);
-            extrema_add(&to->extrema[c], &part, piece[c].min, piece[c].max);
+            if (whole)
+                count(to, x, n * m, m, (uint16_t)c);
         }
-        if (whole)
-            count(to, part.pixels, n * channels, (unsigned)channels, 0);
     }
 }
 

@@ -23,17 +23,10 @@ static size_t find_keys(const CpuLoops *loops, const ImagePro *image, const CpuW
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *at = image_row(image, y) + x * stride + wanted->channel * bytes;
     const uint8_t *mask = mask_row(image, y);
-    size_t found = 0;
-    if (mask) {
-        for (uint32_t i = 0; i < n; i++, at += stride) {
-            const uint64_t key = sample_key(image->sample, load_raw(at, bytes));
-            keys[found] = key;
-            found += mask[x + i] && key >= wanted->lo && key <= wanted->hi;
-        }
-    } else { /* for the last pixel, reading ends with this channel's sample */
-        found = loops->select(image->sample, at, (n - 1) * (size_t)image->channels + 1,
-                              image->channels, wanted->lo, wanted->hi, keys);
-    }
+    /* for the last pixel, reading ends with this channel's sample */
+    const size_t found =
+        loops->select(image->sample, at, (n - 1) * (size_t)image->channels + 1, image->channels,
+                      mask ? mask + x : NULL, wanted->lo, wanted->hi, keys);
     if (!image->has_nodata || image->nodata_key < wanted->lo || image->nodata_key > wanted->hi)
         return found;
     size_t kept = 0;

@@ -212,6 +212,38 @@ static void check_sample(ImgstatSample sample)
     close_all(&all);
 }
 
+/* More channels than a loop takes, in several blocks; masks with and without blocks that are masked
+ * or not as a whole. */
+Test(cpu_measure, many_channels)
+{
+    static const uint16_t channels[] = {1, 4, 5, 7, 13, 19};
+    Random random = random_begin("many_channels");
+    Devices all = open_all();
+    Compared compared = {0};
+    for (int k = 0; k < 11 * 6 * 3; k++) {
+        const ImgstatSample sample = (ImgstatSample)(IMGSTAT_U8 + k % 11);
+        const uint16_t n = channels[k / 11 % 6];
+        const uint32_t width = 1021, height = n < 8 ? 40u : 25u;
+        const int masks = k / 66;
+        if (!is_run((uint64_t)k, 4))
+            continue;
+        TestImage test =
+            test_image(&random, sample, width, height, n, (Pattern)random_below(&random, PATTERNS),
+                       (size_t)(k % 2), 0, k % 3 == 0, masks > 0);
+        for (uint32_t y = 0; masks == 2 && y < height; y++) {
+            uint8_t *const row = (uint8_t *)(uintptr_t)test.image.mask + y * test.image.mask_pitch;
+            const bool last = y + 1 == height; /* it has one pixel, its last */
+            memset(row, y < height / 3 || last ? 0 : 255, width);
+            row[last ? width - 1 : width / 3] ^= 255;
+        }
+        check_image(&all, &random, &test.image, random_below(&random, 2) ? RECORD_BINS : 0,
+                    &compared);
+        test_image_release(&test);
+    }
+    report("many_channels", &compared);
+    close_all(&all);
+}
+
 /* Every sample of an image without gaps. */
 static void fill(const ImagePro *image, uint64_t raw)
 {
