@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pixel.h: loads and stores samples in host memory; rows of images and of masks. */
+/* pixel.h: loads, stores and unpacks samples in host memory; rows of images and of masks. */
 #ifndef IMGSTAT_BASE_PIXEL_H
 #define IMGSTAT_BASE_PIXEL_H
 
@@ -49,6 +49,24 @@ static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
     }
     default:
         memcpy(at, &raw, sizeof raw);
+    }
+}
+
+/* Unpacks n samples of 1, 2 or 4 bits, first bit highest, to a byte each. */
+static inline void unpack_bits(unsigned bits, const uint8_t *from, uint8_t *to, size_t n)
+{
+    switch (bits) {
+    case 1:
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i / 8] >> (7 - i % 8) & 1;
+        break;
+    case 2:
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i / 4] >> (6 - 2 * (i % 4)) & 3;
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            to[i] = (uint8_t)(i % 2 ? from[i / 2] & 15 : from[i / 2] >> 4);
     }
 }
 

@@ -3,6 +3,7 @@
  * that is possible. */
 #include "png/decoder.h"
 #include "base/byteswap.h"
+#include "base/pixel.h"
 #include "codec/inflate_stream.h"
 #include "png/filter.h"
 
@@ -217,8 +218,10 @@ static void describe(PngDecoder *pd)
 #endif
     /* libpng warns of indices without a colour. */
     const bool plain =
-        depth < 8 || pd->keyed || (palette && base->how.indices) || pd->form.interlaced;
-    pd->pixel_bytes = plain ? 0 : (size_t)png_get_channels(pd->png, pd->info) * depth / 8;
+        (pd->keyed && depth >= 8) || (palette && base->how.indices) || pd->form.interlaced;
+    const size_t pixel_bits = (size_t)png_get_channels(pd->png, pd->info) * depth;
+    pd->pixel_bytes = plain ? 0 : (pixel_bits + 7) / 8;
+    pd->stored_row_bytes = (pixel_bits * base->page.width + 7) / 8;
     base->channel_names = colors ? rgb_names : palette ? index_names : gray_names;
     base->page.channels = (uint16_t)((colors ? 3 : 1) + (alpha ? 1 : 0));
     base->page.alpha = alpha ? (int16_t)(base->page.channels - 1) : -1;
@@ -232,10 +235,7 @@ static ImgstatResult check_size(PngDecoder *pd, ImgstatError *err)
     const char *const name = base->source->name;
     IMGSTAT_TRY(limits_check(&base->how.limits, name, page->width, page->height, page->channels,
                              imgstat_sample_bytes(page->sample), err));
-    const uint64_t stored = ((uint64_t)page->width * png_get_channels(pd->png, pd->info) *
-                                 png_get_bit_depth(pd->png, pd->info) +
-                             7) /
-                            8 * page->height;
+    const uint64_t stored = (uint64_t)pd->stored_row_bytes * page->height;
     if (stored / DEFLATE_RATIO > base->source->bytes)
         return error_file(err, IMGSTAT_ERR_TRUNCATED, name, "%llu bytes cannot hold %u x %u pixels",
                           (unsigned long long)base->source->bytes, page->width, page->height);
@@ -292,23 +292,25 @@ bool png_first_data(const PngDecoder *pd, uint64_t *at, uint32_t *length)
     return true;
 }
 
-/* Opens the stream of an image that needs no libpng: samples of whole bytes whose number stays. */
+/* Opens the stream of an image that needs no libpng. */
 static bool open_stream(PngDecoder *pd)
 {
     const Decoder *const base = &pd->base;
-    const uint64_t bytes = (uint64_t)pd->png_row_bytes * base->page.height;
+    const uint64_t bytes = (uint64_t)pd->stored_row_bytes * base->page.height;
     const bool always = base->mode == DECODE_THREADS;
     const unsigned threads = bytes >= THREAD_BYTES || always ? decoder_threads(base) : 1;
     uint64_t at;
     uint32_t length;
     if (base->mode == DECODE_PLAIN || pd->pixel_bytes == 0 || !png_first_data(pd, &at, &length))
         return false;
-    pd->above = calloc(1, pd->png_row_bytes);
-    pd->row_below = malloc(pd->png_row_bytes);
-    if (!pd->above || !pd->row_below)
+    pd->above = calloc(1, pd->stored_row_bytes);
+    pd->row_below = malloc(pd->stored_row_bytes);
+    if (pd->form.depth < 8 && !pd->row)
+        pd->row = malloc(pd->png_row_bytes);
+    if (!pd->above || !pd->row_below || (pd->form.depth < 8 && !pd->row))
         return false;
     pd->stream =
-        png_stream_open(base->source, at, length, pd->png_row_bytes, base->page.height,
+        png_stream_open(base->source, at, length, pd->stored_row_bytes, base->page.height,
                         base->how.limits.max_tile_bytes, threads, always, base->options.buffers);
     return pd->stream != NULL;
 }
@@ -352,13 +354,18 @@ static uint32_t read_straight(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_
 /* Reads rows from the stream, whose samples become others. Returns how many are right. */
 static uint32_t read_expanded(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows)
 {
+    const unsigned depth = pd->form.depth;
     for (uint32_t done = 0, some; done < rows; done++) {
         const uint8_t *const from = png_stream_rows(pd->stream, 1, &some);
         uint8_t *const row = pd->row_below, *const above = pd->above;
         if (!from || from[0] >= PNG_FILTERS)
             return done;
-        unfilter_rows(&(FilteredRows){from, 1, pd->png_row_bytes, above, row, 0}, pd->pixel_bytes);
-        if (png_finish_row(pd, row, to + done * pitch, y + done, NULL) != IMGSTAT_OK)
+        unfilter_rows(&(FilteredRows){from, 1, pd->stored_row_bytes, above, row, 0},
+                      pd->pixel_bytes);
+        if (depth < 8)
+            unpack_bits(depth, row, pd->row, pd->base.page.width);
+        if (png_finish_row(pd, depth < 8 ? pd->row : row, to + done * pitch, y + done, NULL) !=
+            IMGSTAT_OK)
             return done;
         pd->row_below = above;
         pd->above = row;
@@ -380,8 +387,9 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
     }
     pd->decided = true;
     if (pd->stream) {
-        done = pd->step == ROW_AS_IT_IS ? read_straight(pd, to, pitch, rows)
-                                        : read_expanded(pd, to, pitch, y, rows);
+        const bool straight = pd->step == ROW_AS_IT_IS && pd->form.depth >= 8;
+        done =
+            straight ? read_straight(pd, to, pitch, rows) : read_expanded(pd, to, pitch, y, rows);
         const bool last = y + rows == base->page.height;
         if (done < rows || (last && !png_stream_ends_well(pd->stream))) {
             IMGSTAT_TRY(png_pass_over(pd, y, err));
@@ -412,7 +420,7 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
             PASSES_WEIGHT * (base->page.height / held + (base->page.height % held > 0));
     } else if (base->mode != DECODE_PLAIN && pd->pixel_bytes > 0)
         base->caps.held_bytes =
-            inflate_stream_bytes((uint64_t)(pd->png_row_bytes + 1) * base->page.height,
+            inflate_stream_bytes((uint64_t)(pd->stored_row_bytes + 1) * base->page.height,
                                  base->source->bytes, decoder_threads(base));
     return IMGSTAT_OK;
 }

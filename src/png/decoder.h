@@ -29,6 +29,7 @@ typedef struct PngDecoder {
     PngForm form;
     size_t png_row_bytes;         /* of a row as libpng gives it, where step changes it */
     uint8_t *row;                 /* one such row */
+    size_t stored_row_bytes;      /* of a row in the file, without its filter */
     uint8_t *held;                /* rows of an interlaced image, as libpng returns them */
     uint32_t held_from, held_end; /* their numbers */
     uint64_t offset;              /* of the next byte to read from the source */
@@ -39,7 +40,7 @@ typedef struct PngDecoder {
     /* Reading without libpng, which ends at the first unusual byte: libpng then starts again. */
     PngStream *stream;    /* NULL: rows come from libpng */
     bool decided;         /* between these two */
-    size_t pixel_bytes;   /* in the file; 0 where only libpng gives the rows */
+    size_t pixel_bytes;   /* in the file, at least 1; 0 where only libpng gives the rows */
     uint8_t *above;       /* the last row read, in the order of the file */
     uint8_t *row_below;   /* room for the next one, where it becomes another */
     ImgstatError failure; /* of the last libpng call */

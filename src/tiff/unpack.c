@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unpack.c: from samples of any width in a decoded row to whole samples in an image row. */
 #include "base/byteswap.h"
+#include "base/pixel.h"
 #include "base/sample.h"
 #include "tiff/decoder.h"
 
@@ -28,24 +29,6 @@ void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n)
 }
 
 /* ---- Packed samples ---- */
-
-static void unpack_ones(const uint8_t *from, uint8_t *to, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = from[i / 8] >> (7 - i % 8) & 1;
-}
-
-static void unpack_twos(const uint8_t *from, uint8_t *to, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = from[i / 4] >> (6 - 2 * (i % 4)) & 3;
-}
-
-static void unpack_fours(const uint8_t *from, uint8_t *to, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = (uint8_t)(i % 2 ? from[i / 2] & 15 : from[i / 2] >> 4);
-}
 
 static void unpack_twelves(const uint8_t *from, uint16_t *to, size_t n)
 {
@@ -145,12 +128,8 @@ void tiff_unpack(const TiffLayout *layout, ImgstatSample sample, const uint8_t *
                  size_t n)
 {
     const bool plain = !sample_is_signed(sample);
-    if (layout->bits == 1 && plain)
-        unpack_ones(from, to, n);
-    else if (layout->bits == 2 && plain)
-        unpack_twos(from, to, n);
-    else if (layout->bits == 4 && plain)
-        unpack_fours(from, to, n);
+    if ((layout->bits == 1 || layout->bits == 2 || layout->bits == 4) && plain)
+        unpack_bits(layout->bits, from, to, n);
     else if (layout->bits == 12 && plain)
         unpack_twelves(from, to, n);
     else if (layout->bits == 24)

@@ -33,7 +33,7 @@ FAULTS = [
     ("rows", "png/unfilter_vectors.h", "(y >= side_of(step))", "(y > side_of(step))"),
     ("rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
     ("rows", "tiff/unpack.c", "127 - 63 + 1 - shift", "127 - 63 - shift"),
-    ("rows", "tiff/unpack.c", "i % 8) & 1", "i % 8) & 3"),
+    ("rows", "base/pixel.h", "i % 8) & 1", "i % 8) & 3"),
     ("rows", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
     ("changed_record-gray4", "record/byte_stream.c", "(reader->end - reader->at) < n)", "(reader->end - reader->at) + 1 < n)"),
     ("numbers", "record/byte_stream.c", "*byte == 0 && shift > 0)", "*byte == 0 && shift > 56)"),
