@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* method.c: what a method means for an image: channels, output type and range, checks. */
 #include "transfer/compat.h"
+#include "transfer/ratio.h"
 #include "transfer/transfer.h"
 
 #include <stdio.h>
@@ -202,12 +203,17 @@ static ImgstatResult check_choices(const ImgstatMethod *method, ImgstatError *er
     return IMGSTAT_OK;
 }
 
+/* To nine decimals, as they are taken: 99.9999999999 is all. */
+static bool clip_leaves(double lo, double hi)
+{
+    return lo >= 0 && hi >= 0 && lo + hi < 100 && clip_nano(lo) + clip_nano(hi) < clip_nano(100);
+}
+
 static ImgstatResult check_parameters(const ImgstatMethod *method, ImgstatError *err)
 {
     switch (method->transform) {
     case IMGSTAT_PERCENTILE:
-        if (method->has_clip && !(method->clip_lo >= 0 && method->clip_hi >= 0 &&
-                                  method->clip_lo + method->clip_hi < 100))
+        if (method->has_clip && !clip_leaves(method->clip_lo, method->clip_hi))
             return error_set(err, IMGSTAT_ERR_ARG,
                              "clip %.9g,%.9g: two percentages that leave something are expected",
                              method->clip_lo, method->clip_hi);

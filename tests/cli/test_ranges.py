@@ -52,6 +52,9 @@ def test_input_range(program, folder):
     write(source, "u16", 3, 1, [0, 100, 65535])
     run(program, "normalize", "--force", "--in-range", "0%,50%", "--compression", "none", source, "-o", out)
     check(read(out, "u16") == (0, 200, 65535), f"per cent of the input: {read(out, 'u16')}")
+    for clip in ("60,40", "0,99.9999999999", "99.9999999999,0"):  # 100 per cent to nine decimals
+        done = run(program, "normalize", "--clip", clip, source, "-o", "-", status=2)
+        check(b"two percentages that leave something" in done.stderr, f"--clip {clip}: {done.stderr}")
     for method in (["--clip", "1,1"], ["--method", "gamma=2"], ["--method", "meanstd=1,2"]):
         done = run(program, "normalize", *method, "--in-range", "1,2", source, "-o", "-", status=2)
         check(b"--in-range is for a stretch" in done.stderr, f"{method}: {done.stderr}")

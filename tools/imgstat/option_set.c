@@ -5,6 +5,7 @@
 #include "option_value.h"
 #include "text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,7 +199,8 @@ bool set_clip(const char *command, const char *text, Options *o)
     ImgstatMethod *const method = &o->transform.method;
     method->has_clip = true;
     if (!value_pair(text, &method->clip_lo, &method->clip_hi) || method->clip_lo < 0 ||
-        method->clip_hi < 0 || method->clip_lo + method->clip_hi >= 100)
+        method->clip_hi < 0 || /* nine decimals count */
+        rint(1e9 * method->clip_lo) + rint(1e9 * method->clip_hi) >= 100e9)
         return usage_error(command,
                            "--clip takes two percentages that leave something, such as 0.5,0.5, "
                            "not '%s'",

@@ -691,6 +691,8 @@ Test(transfer, wrong_parameters_are_refused)
     const TransferShape shape = {.sample = IMGSTAT_U8, .channels = 3, .alpha = -1};
     const ImgstatMethod wrong[] = {
         {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = 60, .clip_hi = 40},
+        {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = 99.99999999995},
+        {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_hi = 99.99999999995},
         {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = -1},
         {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = NAN},
         {.transform = IMGSTAT_GAMMA, .gamma = 0},
