@@ -9,8 +9,7 @@
 
 enum {
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
-    DEFAULT_MEMORY = 1 << 30,
-    LEAST_MEMORY = 32 << 20
+    DEFAULT_MEMORY = 1 << 30
 };
 
 static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
@@ -19,9 +18,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     for (size_t i = 0; i < n; i++)
         if (!job_is_complete(&job[i], batch->together != IMGSTAT_BY_ALL))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
-    if (batch->memory > 0 && batch->memory < LEAST_MEMORY)
-        return error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
-                         LEAST_MEMORY >> 20);
+    IMGSTAT_TRY(job_check_memory(batch->memory, err));
     const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
     IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));
     if ((unsigned)batch->together > IMGSTAT_BY_ALL)

@@ -39,6 +39,7 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     if (batch->by != IMGSTAT_BY_DEFAULT && batch->by != IMGSTAT_BY_CHANNEL &&
         batch->by != IMGSTAT_BY_ALL)
         return error_set(err, IMGSTAT_ERR_ARG, "data sets are measured by channel or all");
+    IMGSTAT_TRY(job_check_memory(batch->memory, err));
     const ImgstatMeasure how = {.mergeable = true,
                                 .region =
                                     batch->how ? batch->how->region : (ImgstatRegion){0, 0, 0, 0},
@@ -76,6 +77,7 @@ ImgstatResult imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeas
                                       const ImgstatJobStream *jobs, ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(dataset && batch && (!jobs || jobs->next), __func__, err));
+    IMGSTAT_TRY(job_check_memory(batch->memory, err));
     ImgstatMeasure how = batch->how ? *batch->how : (ImgstatMeasure){0};
     how.mergeable = false;
     IMGSTAT_TRY(result_check(&how, err));

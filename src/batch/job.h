@@ -57,6 +57,16 @@ static inline ImgstatResult job_check_group(const ImgstatJob *job, size_t bytes,
                             IMGSTAT_NAME_MOST);
 }
 
+/* Checks what a batch may take, 0 for no bound. */
+static inline ImgstatResult job_check_memory(uint64_t memory, ImgstatError *err)
+{
+    enum { LEAST_MEMORY = 32 << 20 };
+    return memory == 0 || memory >= LEAST_MEMORY
+               ? IMGSTAT_OK
+               : error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
+                           LEAST_MEMORY >> 20);
+}
+
 /* As file_open. */
 static inline ImgstatResult job_open(const ImgstatJob *job, const ImgstatOpen *how,
                                      const Cancel *cancel, ImgstatFile **out, ImgstatError *err)

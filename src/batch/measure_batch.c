@@ -320,9 +320,9 @@ ImgstatResult measure_stream(const ImgstatMeasureBatch *batch, const ImgstatJobS
 
 static ImgstatResult check_batch(const ImgstatMeasureBatch *batch, ImgstatError *err)
 {
-    return (unsigned)batch->by > IMGSTAT_BY_FILE
-               ? error_set(err, IMGSTAT_ERR_ARG, "files are measured by page, channel or file")
-               : IMGSTAT_OK;
+    if ((unsigned)batch->by > IMGSTAT_BY_FILE)
+        return error_set(err, IMGSTAT_ERR_ARG, "files are measured by page, channel or file");
+    return job_check_memory(batch->memory, err);
 }
 
 ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const ImgstatJob *jobs,

@@ -175,7 +175,7 @@ static bool measure_group(Measuring *m, ImgstatGrouping by, const uint32_t *numb
         else
             imgstat_record_destroy(record);
         if (!go_on && m->outcome->result == IMGSTAT_OK)
-            m->outcome->result = IMGSTAT_ERR_CANCELLED;
+            m->outcome->result = cancel_report(&m->outcome->error);
     } else {
         m->again = may_be_redone(m, res, &error);
         if (m->again)

@@ -168,9 +168,12 @@ ImgstatResult imgstat_decode_finish(ImgstatDecode *decode, void *stream, Imgstat
                                     ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(decode && (results || decode->n == 0), __func__, err));
-    if (!decode->enqueued)
-        return error_set(err, IMGSTAT_ERR_ARG, "nothing has been enqueued");
+    if (!decode->enqueued || decode->finished)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         decode->finished ? "these files have been finished before"
+                                          : "nothing has been enqueued");
     IMGSTAT_TRY(read_checks(decode, stream, err));
+    decode->finished = true;
     for (size_t i = 0; i < decode->n; i++) {
         DecodeFile *const f = &decode->file[i];
         results[i] = f->error;

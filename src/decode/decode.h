@@ -41,7 +41,7 @@ struct ImgstatDecode {
     DecodeWork work;                /* of the files that the device decodes, in order */
     size_t parted_at, parted_bytes; /* place in `memory` of what streams in parts need */
     DevMem memory, list_there, checks;
-    bool enqueued;
+    bool enqueued, finished;
 };
 
 /* ---- decode/prepare.c ---- */

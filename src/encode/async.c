@@ -113,7 +113,8 @@ static ImgstatResult choose(const ImgstatWrite *how, const EncodeFormat **format
     if (!*format)
         return error_set(err, IMGSTAT_ERR_ARG, "the format is \"%s\", not png or tiff",
                          how->format);
-    if (how->has_level || (how->compression && strcmp(how->compression, "deflate") != 0))
+    if ((how->has_level && how->level != -1) ||
+        (how->compression && strcmp(how->compression, "deflate") != 0))
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
                          "images in device memory are compressed with deflate, without a level");
     return IMGSTAT_OK;

@@ -428,12 +428,19 @@ double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, 
     return found && k < record->n_percentiles ? found->percentile[k] : (double)NAN;
 }
 
+/* The place of percentile k of the list, or behind that of the median. False: there is no such. */
+static bool find_rank(const ImgstatRecord *record, const ChannelResult *found, size_t k, size_t *at)
+{
+    *at = k == IMGSTAT_MEDIAN ? record->n_percentiles : k;
+    return found && (k == IMGSTAT_MEDIAN || k < record->n_percentiles);
+}
+
 bool imgstat_record_bounds(const ImgstatRecord *record, uint16_t channel, size_t k, double *lo,
                            double *hi)
 {
     const ChannelResult *const found = find_channel(record, channel);
-    const size_t at = k == IMGSTAT_MEDIAN ? record->n_percentiles : k;
-    if (!found || at > record->n_percentiles || !found->bounds || !found->bounds[at].only)
+    size_t at;
+    if (!find_rank(record, found, k, &at) || !found->bounds || !found->bounds[at].only)
         return false;
     *lo = found->bounds[at].lo;
     *hi = found->bounds[at].hi;
@@ -444,8 +451,8 @@ bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t 
                           ImgstatValue *out)
 {
     const ChannelResult *const found = find_channel(record, channel);
-    const size_t at = k == IMGSTAT_MEDIAN ? record->n_percentiles : k;
-    if (!found || at > record->n_percentiles || !found->rank[at].exact)
+    size_t at;
+    if (!find_rank(record, found, k, &at) || !found->rank[at].exact)
         return false;
     *out = sample_value(record->record->sample, found->rank[at].key);
     return true;

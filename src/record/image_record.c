@@ -49,6 +49,10 @@ static ImgstatResult check_kind(const ImgstatKind *kind, ImgstatError *err)
     if (kind->alpha < -1 || kind->alpha >= kind->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "alpha channel %d of %u channels", kind->alpha,
                          kind->channels);
+    if (!kind_texts_fit(kind))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the photometric or the name of a channel has more than %d bytes",
+                         IMGSTAT_NAME_MOST);
     return IMGSTAT_OK;
 }
 

@@ -17,6 +17,14 @@ static const char *name_of(const ImgstatKind *kind, uint16_t channel)
     return kind->names ? text_or_empty(kind->names[channel]) : "";
 }
 
+bool kind_texts_fit(const ImgstatKind *kind)
+{
+    bool fit = strlen(text_or_empty(kind->photometric)) <= IMGSTAT_NAME_MOST;
+    for (uint16_t c = 0; fit && c < kind->channels; c++)
+        fit = strlen(name_of(kind, c)) <= IMGSTAT_NAME_MOST;
+    return fit;
+}
+
 /* Appends a text with its NUL. */
 static const char *append(char **end, const char *text)
 {

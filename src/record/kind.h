@@ -9,6 +9,9 @@
  * NULL if memory runs out. */
 ImgstatKind *kind_copy(const ImgstatKind *kind);
 
+/* Whether records keep the texts of a kind whole. */
+bool kind_texts_fit(const ImgstatKind *kind);
+
 /* Sets the nodata value of a kind in a normal form, so that equal rules compare equal. */
 void kind_set_nodata(ImgstatKind *kind, bool has_nodata, ImgstatValue nodata);
 

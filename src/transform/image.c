@@ -183,8 +183,10 @@ static ImgstatResult transform(Device *device, const ImgstatMethod *method, cons
 {
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     IMGSTAT_TRY(image_check(image, err));
-    if (method->transform == IMGSTAT_CLAHE)
+    if (method->transform == IMGSTAT_CLAHE) {
+        IMGSTAT_TRY(transfer_check_reference(false, reference != NULL, err));
         return transform_adaptively(device, method, image, alpha, given, to, err);
+    }
     Transfer *transfer = NULL;
     IMGSTAT_TRY(imgstat_transfer_create(device, method, image, alpha, reference, &transfer, err));
     ImgstatResult res = output_image(image, transfer, given, to, err);

@@ -64,8 +64,12 @@ ImgstatResult imgstat_transfer_load(const char *path, uint64_t memory, ImgstatTr
         if (n <= 0)
             break;
         bytes += (size_t)n;
-        if (bytes > TRANSFER_MAX_BYTES || (memory > 0 && bytes > memory / 2))
+        if (bytes > TRANSFER_MAX_BYTES)
             result = error_file(err, IMGSTAT_ERR_LIMIT, path, "more bytes than a transfer has");
+        else if (memory > 0 && bytes > memory / 2)
+            result = error_file(err, IMGSTAT_ERR_LIMIT, path,
+                                "reading it takes more than the %llu bytes that are allowed",
+                                (unsigned long long)memory);
         else if (bytes == capacity) {
             char *const larger = realloc(text, capacity *= 2);
             if (!larger)

@@ -270,6 +270,65 @@ Test(misuse, channels_that_are_not_there)
     cr_assert_eq(stats.count, 8);
 }
 
+/* The percentile behind the last of the list was the median. */
+Test(misuse, percentiles_that_are_not_in_the_list)
+{
+    static const float pixels[4] = {1, 5, 2, 30};
+    const double list[2] = {0, 100};
+    const ImgstatMeasure how = {.percentiles = list, .n_percentiles = 2, .median = true};
+    const ImgstatMeasure mergeable = {.mergeable = true};
+    ImagePro floats, three = gray;
+    ImgstatRecord *exact = NULL, *bounded = NULL;
+    ImgstatValue value;
+    double lo, hi;
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, 4, 1, 1, IMGSTAT_F32, 0, NULL, NULL,
+                                    &floats, NULL),
+                 IMGSTAT_OK);
+    three.width = 3;
+    three.height = 1;
+    cr_assert_eq(imgstat_measure_image(device, &three, &how, &exact, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_image(device, &floats, &mergeable, &bounded, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_record_compute(bounded, &how, NULL), IMGSTAT_OK);
+    cr_assert(imgstat_record_exact(exact, 0, 1, &value));
+    cr_assert_eq(value.as.u, 5);
+    cr_assert(imgstat_record_exact(exact, 0, IMGSTAT_MEDIAN, &value));
+    cr_assert_eq(value.as.u, 2);
+    cr_assert_not(imgstat_record_exact(exact, 0, 2, &value));
+    cr_assert(imgstat_record_bounds(bounded, 0, IMGSTAT_MEDIAN, &lo, &hi));
+    cr_assert_not(imgstat_record_bounds(bounded, 0, 2, &lo, &hi));
+    imgstat_record_destroy(exact);
+    imgstat_record_destroy(bounded);
+}
+
+/* Such a record was saved, and could not be read. */
+Test(misuse, texts_of_kinds_that_records_do_not_keep)
+{
+    static char text[IMGSTAT_NAME_MOST + 2];
+    const char *const names[1] = {text};
+    const ImgstatKind named = {.sample = IMGSTAT_U16, .channels = 1, .alpha = -1, .names = names};
+    const ImgstatKind coloured = {
+        .sample = IMGSTAT_U16, .channels = 1, .alpha = -1, .photometric = text};
+    ImgstatRecord *made = somewhere;
+    memset(text, 'n', sizeof text - 1);
+    cr_assert_eq(imgstat_record_create(&named, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_null(made);
+    cr_assert_eq(imgstat_record_create(&coloured, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_record_set_kind(record, &named, NULL), IMGSTAT_ERR_ARG);
+    text[IMGSTAT_NAME_MOST] = '\0';
+    cr_assert_eq(imgstat_record_create(&named, &made, NULL), IMGSTAT_OK);
+    const size_t n = imgstat_record_bytes(made, NULL, 0);
+    void *const bytes = malloc(n);
+    ImgstatRecord *read = NULL;
+    ImgstatKind kind;
+    cr_assert_eq(imgstat_record_bytes(made, bytes, n), n);
+    cr_assert_eq(imgstat_record_from_bytes(bytes, n, &read, NULL), IMGSTAT_OK);
+    imgstat_record_kind(read, &kind);
+    cr_assert_str_eq(kind.names[0], text);
+    imgstat_record_destroy(read);
+    imgstat_record_destroy(made);
+    free(bytes);
+}
+
 static void check_measure(ImgstatMeasure how)
 {
     ImgstatRecord *made = somewhere;
@@ -371,6 +430,10 @@ Test(misuse, matching_without_a_reference)
                  IMGSTAT_ERR_ARG);
     cr_assert_str_eq(err.message, "matching needs a reference");
     cr_assert_eq(imgstat_image_transform(device, &equalize, &gray, -1, &gray, &out, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "a reference belongs to matching, and to nothing else");
+    const ImgstatMethod clahe = {.transform = IMGSTAT_CLAHE}; /* it dropped the reference */
+    cr_assert_eq(imgstat_image_transform(device, &clahe, &gray, -1, &gray, &out, &err),
                  IMGSTAT_ERR_ARG);
     cr_assert_str_eq(err.message, "a reference belongs to matching, and to nothing else");
     const ImgstatJob job = {.input = path, .output = "out.png"};

@@ -106,6 +106,21 @@ Test(measure_batch, stops)
         cr_expect_eq(measure(threads, 2).n_done, 2);
 }
 
+static bool no_more(void *context, const ImgstatMeasured *measured)
+{
+    add(context, measured->job, 'p');
+    return false;
+}
+
+/* A job whose pages were left out failed without a sentence. */
+Test(measure_batch, leaves_out_pages)
+{
+    Log log = {.stop_after = 0};
+    const ImgstatMeasureBatch batch = {.page = no_more, .progress = on_done, .context = &log};
+    cr_assert_eq(imgstat_batch_measure(&batch, jobs, 1, NULL), IMGSTAT_OK);
+    cr_expect_str_eq(log.calls[0], "pB");
+}
+
 Test(measure_batch, measures_one_page)
 {
     jobs[0].pages = "1";
@@ -133,6 +148,17 @@ Test(measure_batch, refuses_what_makes_no_sense)
     ImgstatMeasureBatch by_all = batch;
     by_all.by = IMGSTAT_BY_ALL;
     cr_expect_eq(imgstat_batch_measure_stream(&by_all, &none, &error), IMGSTAT_ERR_ARG);
+    ImgstatMeasureBatch small = batch; /* it took more, and did not say so */
+    ImgstatDataset *set = NULL;
+    small.memory = (32 << 20) - 1;
+    cr_assert_eq(imgstat_dataset_create(&set, &error), IMGSTAT_OK);
+    cr_expect_eq(imgstat_batch_measure(&small, NULL, 0, &error), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_batch_measure_stream(&small, &none, &error), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_dataset_measure(set, &small, &none, &error), IMGSTAT_ERR_ARG);
+    cr_expect_eq(imgstat_dataset_compute(set, &small, NULL, &error), IMGSTAT_ERR_ARG);
+    small.memory++;
+    cr_expect_eq(imgstat_batch_measure(&small, NULL, 0, &error), IMGSTAT_OK);
+    imgstat_dataset_destroy(set);
     batch.device = "abacus";
     cr_expect_eq(imgstat_batch_measure(&batch, jobs, N, &error), IMGSTAT_ERR_ARG);
     cr_expect(strstr(error.message, "abacus"), "%s", error.message);

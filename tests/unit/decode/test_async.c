@@ -119,6 +119,9 @@ Test(decode_async, wrong_calls)
     b.image[0].width--;
     cr_assert_eq(imgstat_decode_async(b.decode, b.image, NULL, &b.err), IMGSTAT_OK);
     cr_assert_eq(imgstat_decode_async(b.decode, b.image, NULL, &b.err), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_decode_finish(b.decode, NULL, b.result, &b.err), IMGSTAT_OK);
+    /* it wrote the images once more, which their owner may have released */
+    cr_assert_eq(imgstat_decode_finish(b.decode, NULL, b.result, &b.err), IMGSTAT_ERR_ARG);
     imgstat_decode_destroy(NULL);
     release(&b);
 }

@@ -378,6 +378,10 @@ Test(encode_async, wrong_calls)
     cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, &b.how, 0, &b.encode, &b.err),
                  IMGSTAT_ERR_UNSUPPORTED);
     cr_assert_null(b.encode);
+    b.how = (ImgstatWrite){.has_level = true, .level = -1}; /* as if it were not given */
+    cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, &b.how, 0, &b.encode, &b.err),
+                 IMGSTAT_OK);
+    imgstat_encode_destroy(b.encode);
     cr_assert_eq(imgstat_encode_create(b.device, b.image, 1, NULL, 0, &b.encode, &b.err),
                  IMGSTAT_OK);
     cr_assert_eq(imgstat_encode_finish(b.encode, NULL, b.file, b.result, &b.err), IMGSTAT_ERR_ARG);

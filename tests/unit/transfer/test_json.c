@@ -149,6 +149,8 @@ Test(transfer_json, file)
     expect_same(again, &image);
     cr_expect_eq(imgstat_transfer_from_text("words", text, n / 2, &again, &err),
                  IMGSTAT_ERR_FORMAT);
+    cr_expect_eq(imgstat_transfer_load(path, 100, &again, &err), IMGSTAT_ERR_LIMIT);
+    cr_expect(strstr(err.message, "more than the 100 bytes"), "%s", err.message);
     unlink(path);
     cr_expect_eq(imgstat_transfer_load(path, 0, &again, &err), IMGSTAT_ERR_IO);
     cr_expect_null(again);
