@@ -126,10 +126,10 @@ typedef struct ImgstatDeviceInfo {
 } ImgstatDeviceInfo;
 
 /* Opens "cpu", "cuda" or "cuda:N". A device that was named never falls back to another one;
- * an unknown name is an error that lists the valid ones. threads: CPU threads to use, 0 for as
- * many as the process may run on. The device must outlive every image and record made on it. Calls
- * do not change the current CUDA device of a thread. Freed memory stays in the default pool of the
- * GPU.
+ * an unknown name is an error that lists the valid ones. threads: CPU threads to use, at most
+ * 1,024; 0 for as many as the process may run on. The device must outlive every image and record
+ * made on it. Calls do not change the current CUDA device of a thread. Freed memory stays in the
+ * default pool of the GPU.
  *
  * "cuda" opens a module, libimgstat-cuda.so: the file that the environment variable
  * IMGSTAT_CUDA_MODULE names, or else the first that exists of those in the folder of the library or
@@ -206,7 +206,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_wrap(
     void *context, ImagePro *out, ImgstatError *err);
 
 /* Marks one value as undefined, as GDAL does. A value that the sample type cannot hold, NaN
- * included, marks nothing. */
+ * included, marks nothing; in floats the nearest one is marked: 0.1f by 0.1. */
 IMGSTAT_API void imgstat_image_set_nodata(ImagePro *image, ImgstatValue value);
 IMGSTAT_API void imgstat_image_release(ImagePro *image); /* contents only; accepts NULL */
 
@@ -417,7 +417,8 @@ typedef struct ImgstatMeasure {
                      * ImgstatLimits.max_tile_bytes allows if that is less */
     bool shape;     /* skewness and excess kurtosis */
     bool histogram; /* and entropy */
-    uint32_t bins;  /* of the histogram; 0: one a value of integers up to 16 bits, else 256 */
+    uint32_t bins; /* of the histogram, at most 2^24; 0: one a value of integers up to 16 bits, else
+                    * 256 */
     bool has_range; /* histogram over [lo, hi]; else all values, or [min, max] */
     double lo, hi;
     unsigned ddof;        /* variance divides by n - ddof */
@@ -439,7 +440,8 @@ typedef struct ImgstatMeasure {
 
 #define IMGSTAT_COUNT_UNKNOWN UINT64_MAX
 
-/* Not a number stands for "undefined": no valid samples, or an infinite result. */
+/* Not a number stands for "undefined": no valid samples, or only ddof of them, or a sum that
+ * overflows. */
 typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
     ImgstatValue min, max;                    /* undefined where count is 0 */
@@ -449,7 +451,7 @@ typedef struct ImgstatStats {
     /* The name of the file that this is in, as it was given; "" of an image in memory. Owned by the
      * record, and valid until it changes. */
     const char *min_file, *max_file;
-    double sum; /* nearest double; exact: imgstat_record_sum */
+    double sum; /* nearest double, of floats docs/float-sums.md; exact: imgstat_record_sum */
     double mean, variance, stddev;
     double median, entropy;    /* entropy in bits */
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
@@ -525,8 +527,7 @@ IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t 
  * Returns false if no histogram was asked for, or k > bins. */
 IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t channel, uint32_t k,
                                      ImgstatValue *out);
-/* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
- */
+/* The sum as decimal text: exact for integers, ImgstatStats.sum for floats; "null" if undefined. */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
 /* Receives the XXH3 hash of 128 bits, high byte first, of size, type and samples of what was
  * measured (docs/statistics.md). False where it was not asked for, and of merged records. */
@@ -643,7 +644,8 @@ IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_
  * IMGSTAT_ERR_ARG, with a sentence that names what differs, and nothing changed:
  *   - a group with records of other kinds in `into` than in `from`, unless both are shards of one
  *     set;
- *   - shards of different sets, the same shard twice, a shard and what is none.
+ *   - shards of different sets, the same shard twice, a shard and what is none and not empty;
+ *   - `into` itself.
  * The last shard of a set completes it: it is then as if it had never been in shards. After
  * IMGSTAT_ERR_MEMORY `into` may hold a part of `from`, and is of no use but to be destroyed. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge(ImgstatDataset *into,
@@ -736,7 +738,7 @@ typedef enum ImgstatChannels {
     IMGSTAT_EACH,             /* one transfer for each channel */
     IMGSTAT_JOINT,            /* one transfer from all channels but alpha */
     IMGSTAT_LUMA              /* one transfer from Rec. 709 luma, which keeps hue and saturation;
-                                 RGB only */
+                                 RGB, or one channel but alpha */
 } ImgstatChannels;
 
 /* The program with the formula. Others than IMGSTAT_LIKE_IMGSTAT take u8 and u16 only, and bring
@@ -925,8 +927,9 @@ typedef struct ImgstatWrite {
 typedef struct ImgstatOutput {
     /* Takes the next n bytes. err: as in ImgstatInput. */
     ImgstatResult (*write)(void *context, const void *bytes, size_t n, ImgstatError *err);
-    /* NULL, or called once after the last `write`. complete: false where an error or a cancellation
-     * came between; what was written is then worth nothing, and the result does not count. */
+    /* NULL, or called once after the last `write`, if there was one. complete: false where an error
+     * or a cancellation came between; what was written is then worth nothing, and the result does
+     * not count. */
     ImgstatResult (*finish)(void *context, bool complete, ImgstatError *err);
     void *context;
 } ImgstatOutput;
@@ -942,7 +945,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path
 /* Writes a host image as a file of one page. path: "-" is standard output. like: NULL, or a file
  * with a selected page; the output takes over the profiles, tags and layout of that page. The
  * nodata value of the image is recorded where the format has one. Samples beyond the bits that the
- * file records are limited. how: NULL means all zero. */
+ * file records are limited; PNG has no 3, 5 to 7 and 9 to 15 bits, and gets samples scaled to 8 or
+ * 16. how: NULL means all zero. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *image,
                                                                 int16_t alpha, const char *path,
                                                                 ImgstatFile *like,
@@ -959,8 +963,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save_to(
 /* A file to transform or measure. */
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
-    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring, also
-                           where a batch together by all measures and writes nothing */
+    const char *output; /* "-" is standard output; else its folder exists, and no other job has it;
+                           NULL for measuring, also where a batch together by all measures and
+                           writes nothing */
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;

@@ -4,6 +4,7 @@
 
 usage: run_examples.py IMGSTAT EXAMPLE...     paths of the compiled examples"""
 
+import struct
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,15 @@ sys.path.append(str(Path(__file__).resolve().parent / "cli"))
 from harness import environment  # noqa: E402
 
 TESTDATA = Path(__file__).resolve().parent.parent / "testdata"
+
+
+def stack(pages):
+    """A TIFF file of pages of one pixel, which is 7: all have the byte behind the header."""
+    tags = ((256, 1), (257, 1), (258, 8), (259, 1), (262, 1), (273, 8), (278, 1), (279, 1))
+    entries = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags)
+    size = len(entries) + 4
+    return struct.pack("<2sHI2B", b"II", 42, 10, 7, 0) + b"".join(
+        entries + struct.pack("<I", 10 + (k + 1) * size if k + 1 < pages else 0) for k in range(pages))
 
 
 def main():
@@ -55,13 +65,18 @@ def main():
         run(imgstat, "normalize", "--method", "stretch", "--together=all", "--save-transfer", folder / "by.json", *paths)
         assert (folder / "transfer.json").read_bytes() == (folder / "by.json").read_bytes()
         compared += 1
+        # Pages behind the first 1,000 were left out.
+        (folder / "stack.tif").write_bytes(stack(1001))
+        done = run(example["merge_images"], folder / "all.rec", folder / "transfer.json", folder / "stack.tif")
+        assert done.stdout.startswith("1 files, 1001 pages\ngray: mean 7, largest in "), done.stdout
+        compared += 1
         done = run(example["merge_images"], folder / "no.rec", folder / "no.json", paths[0], TESTDATA / "good-gray16.png",
                    status=1)
         assert done.stderr == "a record of u16 does not merge with one of u8\n" and not (folder / "no.rec").exists()
         done = run(example["merge_images"], paths[0] / "a.rec", folder / "no.json", paths[0], status=1)
         assert "a.rec" in done.stderr, done.stderr
     print(f"{compared} outputs compared")
-    sys.exit(0 if compared == 7 else 1)
+    sys.exit(0 if compared == 8 else 1)
 
 
 if __name__ == "__main__":

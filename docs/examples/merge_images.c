@@ -4,22 +4,30 @@
 #include <imgstat.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Measures all images of a file and merges them into *total, which begins with the first file. */
 static ImgstatResult add_file(ImgstatDevice *device, const char *path, ImgstatRecord **total,
                               ImgstatError *err)
 {
-    enum { PAGES = 1000 };
     const ImgstatMeasure how = {.mergeable = true};
     ImgstatFile *file = NULL;
     ImgstatRecord *record = NULL;
-    uint32_t pages[PAGES], n = 0;
+    uint32_t *pages = NULL, n = 0;
 
     ImgstatResult res = imgstat_file_open(path, NULL, &file, err);
+    if (res == IMGSTAT_OK) {
+        const uint32_t most = imgstat_file_pages(file);
+        pages = malloc(most * sizeof *pages);
+        if (pages) {
+            res = imgstat_file_find(file, NULL, pages, most, &n, err);
+        } else {
+            *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY, .message = "out of memory"};
+            res = err->code;
+        }
+    }
     if (res == IMGSTAT_OK)
-        res = imgstat_file_find(file, NULL, pages, PAGES, &n, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_measure_pages(device, file, pages, n < PAGES ? n : PAGES, &how, &record, err);
+        res = imgstat_measure_pages(device, file, pages, n, &how, &record, err);
     if (res == IMGSTAT_OK && *total) {
         res = imgstat_record_merge(*total, record, err);
     } else if (res == IMGSTAT_OK) {
@@ -28,6 +36,7 @@ static ImgstatResult add_file(ImgstatDevice *device, const char *path, ImgstatRe
     }
     imgstat_record_destroy(record);
     imgstat_file_close(file);
+    free(pages);
     return res;
 }
 

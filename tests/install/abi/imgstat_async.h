@@ -166,8 +166,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_async(ImgstatDecode 
 
 /* Waits for the stream, and decodes on the processor what the device did not decode or doubts: a
  * wrong checksum, an invalid code, pixels that end early. results: n of them; results[i].code
- * becomes IMGSTAT_OK if image i is complete, else results[i] says why not. Fails if the device
- * fails. */
+ * becomes IMGSTAT_OK if image i is complete, else results[i] says why not. Once. Fails if the
+ * device fails. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_decode_finish(ImgstatDecode *decode,
                                                                    void *stream,
                                                                    ImgstatError *results,
