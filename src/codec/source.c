@@ -25,7 +25,8 @@ enum {
 /* Threads may fail at the same time. */
 struct SourceFailure {
     atomic_flag taken;
-    atomic_bool there; /* `first` is complete */
+    atomic_bool there;     /* `first` is complete */
+    atomic_ullong missing; /* bytes behind the end that a read has found */
     ImgstatError first;
 };
 
@@ -278,6 +279,20 @@ static ImgstatResult read_file(const Source *source, uint64_t offset, char *to, 
     return IMGSTAT_OK;
 }
 
+static void note_end(const Source *source, uint64_t end)
+{
+    atomic_ullong *const missing = &source->failure->missing;
+    const unsigned long long here = end < source->bytes ? source->bytes - end : 0;
+    unsigned long long most = atomic_load(missing);
+    while (here > most && !atomic_compare_exchange_weak(missing, &most, here))
+        continue;
+}
+
+uint64_t source_end(const Source *source)
+{
+    return source->bytes - (source->failure ? atomic_load(&source->failure->missing) : 0);
+}
+
 ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
                           size_t *got, ImgstatError *err)
 {
@@ -287,6 +302,8 @@ ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_
         return IMGSTAT_OK;
     const ImgstatResult res =
         (source->input.read_at ? read_input : read_file)(source, offset, to, bytes, got, &why);
+    if (res == IMGSTAT_OK && *got < bytes && source->failure)
+        note_end(source, offset + *got);
     if (res == IMGSTAT_OK)
         return res;
     source_fail(source, &why);

@@ -49,6 +49,9 @@ void source_close(Source *source);
 ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
                           size_t *got, ImgstatError *err);
 
+/* Returns where the bytes end: at the size, or earlier if a read has found that. */
+uint64_t source_end(const Source *source);
+
 /* Makes `why` the failure that stays, if it is the first. Any thread. */
 void source_fail(const Source *source, const ImgstatError *why);
 

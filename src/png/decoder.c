@@ -43,7 +43,7 @@ static _Noreturn void on_error(png_structp png, png_const_charp cause)
         const ImgstatResult code = failure_code(pd, cause);
         if (pd->ends_early)
             (void)!error_file(&pd->failure, code, name, "ends early, after %llu bytes",
-                              (unsigned long long)pd->base.source->bytes);
+                              (unsigned long long)source_end(pd->base.source));
         else
             (void)!error_file(
                 &pd->failure, code, name, "%s: %s",
@@ -468,7 +468,7 @@ static ImgstatResult check_header(const Source *source, const ImgstatLimits *lim
     IMGSTAT_TRY(source_read(source, 0, head, sizeof head, &n, err));
     if (n < sizeof head)
         return error_file(err, IMGSTAT_ERR_TRUNCATED, source->name, "ends early, after %llu bytes",
-                          (unsigned long long)source->bytes);
+                          (unsigned long long)source_end(source));
     if (memcmp(head + 12, "IHDR", 4) != 0)
         return error_file(err, IMGSTAT_ERR_FORMAT, source->name,
                           "damaged PNG: does not begin with IHDR");

@@ -170,9 +170,9 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     *next = 0;
     IMGSTAT_TRY(tiff_directory_read(walk->source, &walk->kind, at, &directory, err));
     if (!directory.whole && list->n == 0)
-        return error_file(err,
-                          at >= walk->source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
-                          walk->source->name, "its directory does not lie inside the file");
+        return error_file(
+            err, at >= source_end(walk->source) ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
+            walk->source->name, "its directory does not lie inside the file");
     if (!directory.whole) {
         if (parent == IMGSTAT_NO_PAGE)
             warnings_report(walk->warnings,

@@ -200,8 +200,15 @@ Test(job, a_reader_that_fails_is_named)
         free(memory.data);
     }
     Memory memory = load("good-rgb.png");
-    memory.ends_at = memory.bytes - 40;
-    expect_failure(&memory, IMGSTAT_ERR_TRUNCATED, "ends early");
+    char sentence[64]; /* it named the size that was declared */
+    for (memory.ends_at = 10; memory.ends_at < memory.bytes - 12; memory.ends_at += 100) {
+        snprintf(sentence, sizeof sentence, "ends early, after %zu bytes", (size_t)memory.ends_at);
+        expect_failure(&memory, IMGSTAT_ERR_TRUNCATED, sentence);
+    }
+    free(memory.data);
+    memory = load("photo.tif"); /* its directory is at the end, where it was damaged, not missing */
+    memory.ends_at = memory.bytes / 2;
+    expect_failure(&memory, IMGSTAT_ERR_TRUNCATED, "its directory does not lie inside the file");
     free(memory.data);
 }
 
