@@ -50,6 +50,10 @@ pass "SONAME $soname"
 foreign=$(nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' |
     grep -vE '^(imgstat_.*|__bss_start|_edata|_end)$' || true)
 [ -z "$foreign" ] || fail "exported, and no imgstat_*: $foreign"
+# A program with a file_open of its own could not be linked with the static library.
+foreign=$(nm -g --defined-only "$lib/libimgstat.a" 2>/dev/null | awk 'NF == 3 { print $3 }' |
+    grep -vE '^(imgstat[_.]|_)' | head -n 5 || true)
+[ -z "$foreign" ] || fail "names of the static library that programs may have: $foreign"
 exported=$(nm -D --defined-only "$lib/libimgstat.so" | grep -c ' T imgstat_')
 declared=$(grep -oh 'imgstat_[a-z0-9_]*(' "$prefix"/include/imgstat*.h | sort -u | wc -l)
 [ "$exported" -eq "$declared" ] || {

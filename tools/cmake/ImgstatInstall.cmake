@@ -4,6 +4,17 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS ${libraries} EXPORT imgstatTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
                                                    ARCHIVE COMPONENT development)
+if(imgstat_static IN_LIST libraries AND CMAKE_NM AND CMAKE_OBJCOPY)
+  install(CODE "
+    set(ARCHIVE \"${CMAKE_INSTALL_LIBDIR}/libimgstat.a\")
+    if(NOT IS_ABSOLUTE \"\${ARCHIVE}\")
+      string(PREPEND ARCHIVE \"\${CMAKE_INSTALL_PREFIX}/\")
+    endif()
+    string(PREPEND ARCHIVE \"\$ENV{DESTDIR}\")
+    set(NM \"${CMAKE_NM}\")
+    set(OBJCOPY \"${CMAKE_OBJCOPY}\")
+    include(\"${CMAKE_CURRENT_SOURCE_DIR}/tools/cmake/private_names.cmake\")" COMPONENT development)
+endif()
 install(TARGETS imgstat RUNTIME COMPONENT runtime)
 if(TARGET imgstat-mpi)
   install(TARGETS imgstat-mpi RUNTIME COMPONENT mpi)
