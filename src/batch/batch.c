@@ -25,8 +25,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
         return error_set(err, IMGSTAT_ERR_ARG, "%d is no way to group images",
                          (int)batch->together);
     const ImgstatPeers *const peers = batch->peers;
-    if (peers && (peers->rank >= peers->n || !peers->send || !peers->receive ||
-                  batch->together != IMGSTAT_BY_ALL))
+    if (peers && (!peers_are_complete(peers) || batch->together != IMGSTAT_BY_ALL))
         return error_set(err, IMGSTAT_ERR_ARG, "processes share what all files together need");
     for (size_t i = 0; peers && i < n; i++)
         if (job[i].output)

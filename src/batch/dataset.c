@@ -78,6 +78,9 @@ ImgstatResult imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeas
 {
     IMGSTAT_TRY(error_if_null(dataset && batch && (!jobs || jobs->next), __func__, err));
     IMGSTAT_TRY(job_check_memory(batch->memory, err));
+    if (batch->peers && !peers_are_complete(batch->peers))
+        return error_set(err, IMGSTAT_ERR_ARG, "process %u of %u, or no way to the others",
+                         batch->peers->rank, batch->peers->n);
     ImgstatMeasure how = batch->how ? *batch->how : (ImgstatMeasure){0};
     how.mergeable = false;
     IMGSTAT_TRY(result_check(&how, err));

@@ -17,6 +17,12 @@ typedef struct PeerData {
     ImgstatResult (*add)(void *context, ByteReader *reader, ImgstatError *err);
 } PeerData;
 
+/* Whether a process is one of those that it names, and can reach them. */
+static inline bool peers_are_complete(const ImgstatPeers *peers)
+{
+    return peers->rank < peers->n && peers->send && peers->receive;
+}
+
 /* Adds up what all processes found, and gives the sum to each of them. own, err: whether this one
  * failed. If one did, the result is the failure of the first one, in all of them. All of them call
  * it, in the same order. */

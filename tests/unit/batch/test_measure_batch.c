@@ -156,6 +156,11 @@ Test(measure_batch, refuses_what_makes_no_sense)
     cr_expect_eq(imgstat_batch_measure_stream(&small, &none, &error), IMGSTAT_ERR_ARG);
     cr_expect_eq(imgstat_dataset_measure(set, &small, &none, &error), IMGSTAT_ERR_ARG);
     cr_expect_eq(imgstat_dataset_compute(set, &small, NULL, &error), IMGSTAT_ERR_ARG);
+    /* it called functions that are not there */
+    const ImgstatPeers alone = {.rank = 0, .n = 2};
+    ImgstatMeasureBatch with_peers = batch;
+    with_peers.peers = &alone;
+    cr_expect_eq(imgstat_dataset_compute(set, &with_peers, &none, &error), IMGSTAT_ERR_ARG);
     small.memory++;
     cr_expect_eq(imgstat_batch_measure(&small, NULL, 0, &error), IMGSTAT_OK);
     imgstat_dataset_destroy(set);
