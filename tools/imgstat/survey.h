@@ -62,7 +62,7 @@ typedef struct SurveyKind {
     bool is_float;       /* floats: the full scale is that of the set */
     double lo, hi;       /* full scale */
     double black, white; /* contrast that all previews share */
-    float *quantile;     /* SURVEY_QUANTILES of each colour channel */
+    double *quantile;    /* SURVEY_QUANTILES of each colour channel */
     size_t first;        /* index of its first image */
     size_t number;
     struct SurveyKind *next;
@@ -76,7 +76,8 @@ typedef struct SurveyImage {
     const char *format;
     uint32_t width, height;
     double measure[N_MEASURES];
-    float *quantile; /* SURVEY_QUANTILES of each colour channel; owned */
+    ImgstatValue min, max; /* exactly; undefined where their measures are */
+    double *quantile;      /* SURVEY_QUANTILES of each colour channel; owned */
     uint8_t hash[16];
     uint32_t flags;                   /* bits, 1 << place in flag_table */
     size_t job;                       /* job of the image; not for images from records */

@@ -150,7 +150,7 @@ static double distance_of(const SurveyImage *image)
     for (size_t c = 0; c < survey_colours(&kind->kind); c++) {
         double sum = 0;
         for (size_t k = c * SURVEY_QUANTILES; k < (c + 1) * SURVEY_QUANTILES; k++)
-            sum += fabs((double)image->quantile[k] - (double)kind->quantile[k]);
+            sum += fabs(image->quantile[k] - kind->quantile[k]);
         if (isfinite(sum))
             most = fmax(most, 100 * sum / SURVEY_QUANTILES / (kind->hi - kind->lo));
     }
@@ -288,7 +288,7 @@ static bool compute_kind(SurveyKind *kind, const char *command, bool full_scale)
     for (uint16_t i = 0; i < n; i++) {
         const uint16_t c = survey_colour(&kind->kind, i);
         for (size_t k = 0; k < SURVEY_QUANTILES; k++)
-            kind->quantile[i * (size_t)SURVEY_QUANTILES + k] = (float)percentile_of(kind, c, k);
+            kind->quantile[i * (size_t)SURVEY_QUANTILES + k] = percentile_of(kind, c, k);
         kind->black = fmin(kind->black, percentile_of(kind, c, PLACE_BLACK));
         kind->white = fmax(kind->white, percentile_of(kind, c, PLACE_WHITE));
     }

@@ -3,6 +3,7 @@
 #include "json_line.h"
 #include "survey.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const measure_names[N_MEASURES] = {
@@ -35,8 +36,13 @@ static void add_measures(json_object *object, const SurveyImage *image)
     line_add(object, "photometric", line_string(kind->photometric));
     line_add(object, "channels", line_count(kind->channels));
     line_add(object, "hash", line_string(hash));
-    for (size_t i = 0; i < N_MEASURES; i++)
-        line_add(object, measure_names[i], line_real(image->measure[i]));
+    for (size_t i = 0; i < N_MEASURES; i++) {
+        const double x = image->measure[i];
+        const bool extremum = i == MEASURE_MIN || i == MEASURE_MAX;
+        const ImgstatValue exact = i == MEASURE_MIN ? image->min : image->max;
+        line_add(object, measure_names[i],
+                 extremum ? line_value(exact, isfinite(x)) : line_real(x));
+    }
 }
 
 void survey_json(const Survey *survey, FILE *out)

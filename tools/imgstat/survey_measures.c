@@ -106,6 +106,13 @@ static void pool(Pooled *all, const ImgstatStats *s)
     all->channels++;
 }
 
+/* Of one type: integers beyond 2^53 may share a double, and then a sign. */
+static bool is_less(ImgstatValue a, ImgstatValue b)
+{
+    const double x = imgstat_value_double(a), y = imgstat_value_double(b);
+    return x != y ? x < y : a.as.u < b.as.u;
+}
+
 static void measure_channels(const ImgstatMeasured *from, const SurveyKind *kind, SurveyImage *out)
 {
     double *const m = out->measure;
@@ -121,12 +128,16 @@ static void measure_channels(const ImgstatMeasured *from, const SurveyKind *kind
         m[MEASURE_EMPTY] = fmax(m[MEASURE_EMPTY], all > 0 ? share(all - s.count, all) : 100);
         for (size_t k = 0; k < SURVEY_QUANTILES; k++)
             out->quantile[i * (size_t)SURVEY_QUANTILES + k] =
-                (float)imgstat_record_percentile(from->record, c, k);
+                imgstat_record_percentile(from->record, c, k);
         if (s.count == 0)
             continue;
         const double min = imgstat_value_double(s.min), max = imgstat_value_double(s.max);
         const double contrast = imgstat_record_percentile(from->record, c, PLACE_99) -
                                 imgstat_record_percentile(from->record, c, PLACE_1);
+        if (colours.channels == 0 || is_less(s.min, out->min))
+            out->min = s.min;
+        if (colours.channels == 0 || is_less(out->max, s.max))
+            out->max = s.max;
         pool(&colours, &s);
         sum += s.sum;
         medians += s.median;
