@@ -5,6 +5,7 @@ order, threads nor partition. usage: test_datasets.py IMGSTAT [TEST...]"""
 
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -284,6 +285,7 @@ def test_shards(program, folder):
         check((folder / f"m{n}.rec").read_bytes() == whole, f"{n} shards")
         if n > 1:
             done = run(program, "merge", *parts, parts[0], cwd=folder, status=1)
+            check(done.stderr == f"{parts[0]}: is a shard of a set that is complete without it\n".encode(), f"{done.stderr}")
             done = run(program, "merge", *parts[1:], "-o", "no.rec", cwd=folder, status=1)
             check(b"missing" in done.stderr and not (folder / "no.rec").exists(), f"{done.stderr}")
             done = run(program, "stats", parts[0], cwd=folder, status=1)
@@ -307,6 +309,27 @@ def test_shards(program, folder):
         again = run(program, *command, *kept, *words, cwd=folder, status=1)
         check(again.stdout == first.stdout and again.stderr == first.stderr, f"{n} shards, some of them again")
         check(times == [path.stat().st_mtime_ns for path in files[1:-1]], "what is done stays")
+
+
+def test_order_of_shards(program, folder):
+    """Shards of two sets and a record that is none, in every order, are what all images at once are."""
+    make_plates(folder)
+    names = sorted(path.name for path in folder.glob("*.png"))
+    save = ("stats", "--quiet", "--by", "all", "--save-record")
+    run(program, *save, "whole.rec", *names, cwd=folder)
+    run(program, *save, "c.rec", *names[:1], cwd=folder)
+    for name, files in (("a", names[1:4]), ("b", names[4:])):
+        for k in (1, 2):
+            run(program, *save, f"{name}{k}.rec", "--shard", f"{k}/2", *files, cwd=folder)
+    orders = list(itertools.permutations(["a1.rec", "a2.rec", "b1.rec", "b2.rec", "c.rec"]))
+    for order in orders[::7]:
+        run(program, "merge", "--force", *order, "-o", "m.rec", cwd=folder)
+        check((folder / "m.rec").read_bytes() == (folder / "whole.rec").read_bytes(), f"{order}")
+        done = run(program, "merge", *order[1:], cwd=folder, status=0 if order[0] == "c.rec" else 1)
+        check((b"missing" in done.stderr) == (order[0] != "c.rec"), f"{order[1:]}: {done.stderr}")
+        piped = ["-" if name == "b2.rec" else name for name in order]  # it can be read once
+        run(program, "merge", "--force", *piped, "-o", "m.rec", cwd=folder, stdin=None, input=(folder / "b2.rec").read_bytes())
+        check((folder / "m.rec").read_bytes() == (folder / "whole.rec").read_bytes(), f"{piped}")
 
 
 def test_transfers_from_records(program, folder):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* record_files.c: loads saved records and merges them one after another. */
+/* record_files.c: loads saved records and merges them one after another. The shards of a set are
+ * kept apart from all else until the set is complete, so that the order of files does not count. */
 #include "record_files.h"
 #include "name_list.h"
 #include "status.h"
@@ -28,15 +29,102 @@ static bool complain_of(const char *path, const char *cause, int status)
     return false;
 }
 
-static bool add_file(ImgstatDataset *all, const char *path)
+/* What shards of one set hold together; n is 0 of all that is complete or was never in shards. */
+typedef struct Part {
+    ImgstatDataset *dataset; /* owned; NULL: all shards were there, and went into the first part */
+    uint32_t n;
+    uint8_t set[16];
+} Part;
+
+/* The first part has no shards. */
+typedef struct Parts {
+    Part *list; /* owned */
+    size_t n;
+    size_t at; /* that of the file before, to which the next is likely to belong */
+} Parts;
+
+static ImgstatDataset *new_dataset(void)
 {
+    ImgstatDataset *made;
     ImgstatError error;
-    const ImgstatResult result = imgstat_dataset_merge_file(all, path, 0, &error);
+    if (imgstat_dataset_create(&made, &error) != IMGSTAT_OK)
+        text_no_memory();
+    return made;
+}
+
+static bool complain_of_merge(const char *path, ImgstatResult result, const ImgstatError *error)
+{
     if (result == IMGSTAT_ERR_FORMAT && strcmp(path, "-") != 0 &&
         imgstat_format_of_file(path) != NULL)
         return complain_of(path, "is an image and no record; images and records are not mixed",
                            STATUS_USAGE);
+    return result == IMGSTAT_OK || complain(error->message);
+}
+
+/* Finds or adds the part that a file belongs to. */
+static Part *part_of(Parts *parts, ImgstatDataset *dataset)
+{
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    for (parts->at = 0; parts->at < parts->n; parts->at++) {
+        Part *const part = &parts->list[parts->at];
+        if (part->n == account.shards && memcmp(part->set, account.set, sizeof part->set) == 0)
+            return part;
+    }
+    Part *const list = text_alloc((parts->n + 1) * sizeof *list);
+    memcpy(list, parts->list, parts->n * sizeof *list);
+    free(parts->list);
+    parts->list = list;
+    list[parts->n] = (Part){.dataset = new_dataset(), .n = account.shards};
+    memcpy(list[parts->n].set, account.set, sizeof account.set);
+    return &list[parts->n++];
+}
+
+/* Puts a set with all shards to what is complete. */
+static bool complete(Parts *parts, Part *part)
+{
+    ImgstatAccount account;
+    ImgstatError error;
+    if (part->n == 0)
+        return true;
+    imgstat_dataset_account(part->dataset, &account);
+    if (account.shards > 0)
+        return true;
+    const ImgstatResult result =
+        imgstat_dataset_merge(parts->list[0].dataset, part->dataset, &error);
+    imgstat_dataset_destroy(part->dataset);
+    part->dataset = NULL;
     return result == IMGSTAT_OK || complain(error.message);
+}
+
+/* Whether a file gives its bytes more than once. */
+static bool is_regular(const char *path)
+{
+    struct stat info;
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool add_file(Parts *parts, const char *path)
+{
+    ImgstatDataset *from = NULL;
+    ImgstatError error;
+    Part *part = &parts->list[parts->at];
+    ImgstatResult result = IMGSTAT_ERR_ARG;
+    /* In less time, if the file belongs to this part; others are refused. */
+    if (part->dataset != NULL && imgstat_dataset_records(part->dataset) > 0 && is_regular(path))
+        result = imgstat_dataset_merge_file(part->dataset, path, 0, &error);
+    if (result != IMGSTAT_ERR_ARG)
+        return complain_of_merge(path, result, &error) && complete(parts, part);
+    result = imgstat_dataset_load(path, 0, &from, &error);
+    if (result == IMGSTAT_OK) {
+        part = part_of(parts, from);
+        if (part->dataset != NULL)
+            result = imgstat_dataset_merge(part->dataset, from, &error);
+    }
+    imgstat_dataset_destroy(from);
+    if (result == IMGSTAT_OK && part->dataset == NULL)
+        return complain_of(path, "is a shard of a set that is complete without it", STATUS_FAILED);
+    return complain_of_merge(path, result, &error) && complete(parts, part);
 }
 
 static int is_record(const struct dirent *entry)
@@ -50,7 +138,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool add_directory(ImgstatDataset *all, const char *folder)
+static bool add_directory(Parts *parts, const char *folder)
 {
     struct dirent **entries = NULL;
     const int n = scandir(folder, &entries, is_record, by_bytes);
@@ -63,7 +151,7 @@ static bool add_directory(ImgstatDataset *all, const char *folder)
         char *const path = text_alloc(bytes);
         const bool slash = folder[strlen(folder) - 1] == '/';
         snprintf(path, bytes, "%s%s%s", folder, slash ? "" : "/", entries[i]->d_name);
-        good = good && add_file(all, path);
+        good = good && add_file(parts, path);
         free(path);
         free(entries[i]);
     }
@@ -71,12 +159,12 @@ static bool add_directory(ImgstatDataset *all, const char *folder)
     return good;
 }
 
-static bool add(ImgstatDataset *all, const char *name)
+static bool add(Parts *parts, const char *name)
 {
     struct stat info;
     if (strcmp(name, "-") != 0 && stat(name, &info) == 0 && S_ISDIR(info.st_mode))
-        return add_directory(all, name);
-    return add_file(all, name);
+        return add_directory(parts, name);
+    return add_file(parts, name);
 }
 
 /* "3, 5 and 2 more of 16 shards are missing" */
@@ -103,42 +191,66 @@ static bool check_shards(const char *name, ImgstatDataset *dataset)
     return false;
 }
 
+/* Gives what was merged, if no shard is missing or none needs to be there; NULL: one does. */
+static ImgstatDataset *take(Parts *parts, const char *name, bool partial)
+{
+    ImgstatDataset *const all = parts->list[0].dataset;
+    ImgstatError error;
+    bool good = true;
+    for (size_t i = 1; good && i < parts->n; i++) {
+        const Part *const part = &parts->list[i];
+        if (part->dataset == NULL)
+            continue;
+        good = partial ? imgstat_dataset_merge(all, part->dataset, &error) == IMGSTAT_OK ||
+                             complain(error.message)
+                       : check_shards(name, part->dataset);
+    }
+    if (good)
+        parts->list[0].dataset = NULL;
+    return good ? all : NULL;
+}
+
+static Parts new_parts(void)
+{
+    Parts parts = {.list = text_alloc(sizeof *parts.list), .n = 1};
+    parts.list[0] = (Part){.dataset = new_dataset()};
+    return parts;
+}
+
+static void release(Parts *parts)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        imgstat_dataset_destroy(parts->list[i].dataset);
+    free(parts->list);
+}
+
 ImgstatDataset *record_files_merge(const Options *o)
 {
-    ImgstatDataset *all;
-    ImgstatError error;
+    Parts parts = new_parts();
     NameReader reader = {0};
     const char *name;
     int cause = 0;
     bool good = true;
-    if (imgstat_dataset_create(&all, &error) != IMGSTAT_OK)
-        text_no_memory();
     for (size_t i = 0; good && i < o->n_names; i++)
-        good = add(all, o->names[i]);
+        good = add(&parts, o->names[i]);
     for (size_t i = 0; good && i < o->n_list; i++) {
         name = name_list_next(o, &reader, &cause);
-        good = name != NULL ? add(all, name)
+        good = name != NULL ? add(&parts, name)
                             : complain_of(o->files0_from,
                                           cause != 0 ? strerror(cause) : "is shorter than before",
                                           STATUS_FAILED);
     }
     name_reader_release(&reader);
-    if (good && !o->partial)
-        good = check_shards(o->n_names == 1 && o->n_list == 0 ? o->names[0] : o->command, all);
-    if (good)
-        return all;
-    imgstat_dataset_destroy(all);
-    return NULL;
+    name = o->n_names == 1 && o->n_list == 0 ? o->names[0] : o->command;
+    ImgstatDataset *const all = good ? take(&parts, name, o->partial) : NULL;
+    release(&parts);
+    return all;
 }
 
 ImgstatDataset *record_file_load(const char *path)
 {
-    ImgstatDataset *all;
-    ImgstatError error;
-    if (imgstat_dataset_create(&all, &error) != IMGSTAT_OK)
-        text_no_memory();
-    if (add_file(all, path) && check_shards(path, all))
-        return all;
-    imgstat_dataset_destroy(all);
-    return NULL;
+    Parts parts = new_parts();
+    ImgstatDataset *const all = add_file(&parts, path) ? take(&parts, path, false) : NULL;
+    release(&parts);
+    return all;
 }
