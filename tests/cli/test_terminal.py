@@ -65,6 +65,8 @@ def test_colours(program, folder):
     check(STYLE.search(always) and STYLE.sub("", always) == piped, "--color always")
     for style in ("--json", "--csv"):
         check("\033" not in show(program, *words, style, "--color=always", stderr=False), style)
+    gray = run(program, "hist", "--color", "always", TESTDATA / "good-example.tif").stdout
+    check(b"\033" not in gray, "the curve of gray has the colour of text, and nothing ends it")
     done = run(program, *words, "--color", "red", status=2)
     check(b"--color" in done.stderr and b"always" in done.stderr, done.stderr)
 

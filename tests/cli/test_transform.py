@@ -371,7 +371,7 @@ def test_folders(program, folder):
     check(sorted(str(p.relative_to(out)) for p in out.rglob("*.png")) == ["a.png", "b.png", "sub/c.png", "sub/d.png"],
           "the tree is mirrored")
     done = run(program, "normalize", "-r", source, "-o", out, status=1)
-    check(done.stderr.count(b"exists already") == 4 and b"0 written, 4 failed" in done.stderr, f"{done.stderr!r}")
+    check(done.stderr.count(b"exists already; --force replaces it\n") == 4 and b"0 written, 4 failed" in done.stderr, f"{done.stderr!r}")
     (out / "b.png").unlink()
     done = run(program, "normalize", "-r", "--skip-existing", source, "-o", out)
     check(done.stderr == b"1 written, 0 failed, 3 skipped\n", f"--skip-existing: {done.stderr!r}")

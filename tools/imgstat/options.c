@@ -272,6 +272,24 @@ static bool check_from(const char *name, Options *o)
     return true;
 }
 
+/* What the library says of each image is known before all of them. */
+static bool check_like(const char *name, const ImgstatMethod *m)
+{
+    const ImgstatLike like = m->like;
+    const bool clahe = like == IMGSTAT_LIKE_OPENCV || like == IMGSTAT_LIKE_SKIMAGE;
+    const bool stretch = like != IMGSTAT_LIKE_OPENCV && like != IMGSTAT_LIKE_VIPS;
+    const bool is_stretch = m->transform == IMGSTAT_STRETCH || m->transform == IMGSTAT_PERCENTILE;
+    if (like == IMGSTAT_LIKE_IMGSTAT)
+        return true;
+    if (m->transform != IMGSTAT_EQUALIZE && !(clahe && m->transform == IMGSTAT_CLAHE) &&
+        !(stretch && is_stretch))
+        return usage_error(name, "--like has formulas for equalize, of opencv and skimage for "
+                                 "--clahe, and of all but opencv and vips for stretch and "
+                                 "percentile");
+    return !(m->has_range || m->has_in_range) ||
+           usage_error(name, "--like keeps the full scale: it excludes --in-range and --out-range");
+}
+
 static bool check_method(const char *name, const TransformOptions *t)
 {
     const ImgstatTransform transform = t->method.transform;
@@ -292,7 +310,7 @@ static bool check_method(const char *name, const TransformOptions *t)
     if (transform == IMGSTAT_CLAHE && (t->together > IMGSTAT_BY_PAGE || t->save_transfer != NULL))
         return usage_error(name, "--clahe depends on the place in each image: it cannot be made "
                                  "--together or saved");
-    return true;
+    return check_like(name, &t->method);
 }
 
 /* Gives the method its values. */
@@ -401,6 +419,9 @@ static bool check_together(Command command, const char *name, Options *o)
 {
     if (command == COMMAND_DEVICES)
         return o->n_names == 0 || usage_error(name, "devices takes no file");
+    for (size_t i = 0; i < o->n_names; i++)
+        if (*o->names[i] == '\0')
+            return usage_error(name, "file name %zu is empty", i + 1);
     const bool apply = command == COMMAND_APPLY;
     if (apply && o->n_names > 0) {
         o->transform.transfer = o->names[0];

@@ -28,12 +28,13 @@ static void draw_rows(FILE *out, const Curve *curve, const Glyphs *glyphs, unsig
                       uint32_t repeat, int margin, bool log)
 {
     const Styles *const styles = terminal_styles(STDOUT_FILENO);
+    const char *const colour = terminal_channel(styles, curve->name);
     for (unsigned row = height; row-- > 0;) {
         if (row == height - 1)
             fprintf(out, "%*" PRIu64 " %s", margin, curve->peak, glyphs->axis_side);
         else
             fprintf(out, "%*s %s", margin, "", glyphs->axis_side);
-        fputs(terminal_channel(styles, curve->name), out);
+        fputs(colour, out);
         for (uint32_t i = 0; i < curve->n; i++) {
             const double full = (double)(height * glyphs->n_levels);
             double level =
@@ -46,7 +47,7 @@ static void draw_rows(FILE *out, const Curve *curve, const Glyphs *glyphs, unsig
             for (uint32_t k = 0; k < repeat; k++)
                 fputs(glyphs->levels[(unsigned)level], out);
         }
-        fprintf(out, "%s\n", styles->end);
+        fprintf(out, "%s\n", *colour != '\0' ? styles->end : "");
     }
 }
 

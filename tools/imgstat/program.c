@@ -79,7 +79,8 @@ static void run_command(Command command, int argc, char **words)
 static void help(const char *name)
 {
     const Command command = name != NULL ? command_named(name) : N_COMMANDS;
-    if (name == NULL || strcmp(name, "help") == 0)
+    if (name == NULL || strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
+        strcmp(name, "-h") == 0)
         help_program(stdout);
     else if (command != N_COMMANDS)
         help_command(stdout, command, true);

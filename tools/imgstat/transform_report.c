@@ -133,12 +133,25 @@ static void print_time(const ImgstatJob *job, const ImgstatDone *done)
     free(to);
 }
 
+/* Adds to the sentence about an output that exists what to do; returns other sentences as they are.
+ */
+static char *advise(const char *message)
+{
+    static const char cause[] = ": exists already", advice[] = "; --force replaces it";
+    const size_t n = strlen(message), n_cause = strlen(cause);
+    const bool exists = n > n_cause && strcmp(message + n - n_cause, cause) == 0;
+    char *const sentence = text_alloc(n + sizeof advice);
+    snprintf(sentence, n + sizeof advice, "%s%s", message, exists ? advice : "");
+    return sentence;
+}
+
 bool transform_on_done(void *context, const ImgstatDone *done)
 {
     TransformRun *const run = context;
     const ImgstatJob *const job = &run->outputs->jobs[done->job];
     const bool written = done->result == IMGSTAT_OK && !done->skipped && job->output != NULL;
     char *const sidecars = written ? sidecars_warning(job) : NULL;
+    char *const failure = done->result != IMGSTAT_OK ? advise(done->message) : NULL;
     if (sidecars != NULL)
         transform_on_warning(run, sidecars);
     free(sidecars);
@@ -149,7 +162,7 @@ bool transform_on_done(void *context, const ImgstatDone *done)
         run->unwritten += done->result == IMGSTAT_ERR_IO && job->output != NULL &&
                           text_names_file(done->message, job->output);
         status_raise(STATUS_FAILED);
-        fprintf(stderr, "%s\n", done->message);
+        fprintf(stderr, "%s\n", failure);
     } else {
         run->skipped += done->skipped;
         run->written += !done->skipped;
@@ -160,12 +173,12 @@ bool transform_on_done(void *context, const ImgstatDone *done)
     }
     if (is_json(run)) {
         if (done->result != IMGSTAT_OK)
-            print_json_error(stdout, job->input, NULL, imgstat_result_name(done->result),
-                             done->message);
+            print_json_error(stdout, job->input, NULL, imgstat_result_name(done->result), failure);
         else if (job->output != NULL)
             print_json_output(stdout, job, done, &run->options->region, &run->warnings);
         status_flush_stdout();
     }
+    free(failure);
     sentences_clear(&run->warnings);
     if (run->options->verbose && done->result == IMGSTAT_OK)
         print_time(job, done);

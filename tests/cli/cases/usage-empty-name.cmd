@@ -1,0 +1,1 @@
+imgstat stats good-example.png ''
