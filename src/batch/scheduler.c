@@ -247,10 +247,13 @@ static void take_notes(Jobs *jobs, size_t index, Outcome *outcome)
     jobs->notes[index] = (JobNotes){0};
 }
 
-/* Whether another process has made an output, which is skipped then. */
+/* Whether a job failed as another process has made its output, which is skipped then. */
 static bool is_made_meanwhile(const Jobs *jobs, size_t index, Outcome *outcome)
 {
-    outcome->done.skipped = jobs->batch->skip_existing && job_output_exists(&jobs->job[index]);
+    bool whole = false;
+    outcome->done.skipped =
+        jobs->batch->skip_existing && atomic_file_is_taken(&outcome->error) &&
+        codec_check_whole(jobs->job[index].output, &whole, NULL) == IMGSTAT_OK && whole;
     return outcome->done.skipped;
 }
 
@@ -259,7 +262,8 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     const ImgstatJob *const job = &jobs->job[index];
     ImgstatError *const err = &outcome->error;
     const bool exists = jobs->batch->skip_existing && job_output_exists(job);
-    outcome->done.skipped = exists && codec_file_is_whole(job->output);
+    if (exists)
+        IMGSTAT_TRY(codec_check_whole(job->output, &outcome->done.skipped, err));
     if (outcome->done.skipped) {
         take_notes(jobs, index, outcome);
         return IMGSTAT_OK;

@@ -20,6 +20,20 @@ static ImgstatResult io_error(const AtomicFile *output, const char *what, Imgsta
     return error_file(err, IMGSTAT_ERR_IO, output->name, "cannot %s: %s", what, strerror(errno));
 }
 
+static const char taken[] = "exists already";
+
+static ImgstatResult error_taken(const char *path, ImgstatError *err)
+{
+    return error_file(err, IMGSTAT_ERR_IO, path, "%s", taken);
+}
+
+bool atomic_file_is_taken(const ImgstatError *err)
+{
+    const size_t length = strlen(err->message);
+    return err->code == IMGSTAT_ERR_IO && length >= sizeof taken &&
+           strcmp(err->message + length + 1 - sizeof taken, taken) == 0;
+}
+
 /* Behind the last slash. */
 static const char *base_of(const char *path)
 {
@@ -153,7 +167,7 @@ static ImgstatResult open_target(AtomicFile *output, const char *path, mode_t mo
     if (exists && !S_ISREG(st.st_mode))
         return temporary_open(output->name, &output->fd, err);
     if (exists && !output->replace)
-        return error_file(err, IMGSTAT_ERR_IO, path, "exists already");
+        return error_taken(path, err);
     if (!exists && lstat(path, &st) == 0)
         return error_file(err, IMGSTAT_ERR_IO, path, "is a symbolic link to nothing");
     output->target = exists ? realpath(path, NULL) : strdup(path);
@@ -416,19 +430,25 @@ static bool sync_folder(const AtomicFile *output)
     return good;
 }
 
+static ImgstatResult naming_error(const AtomicFile *output, ImgstatError *err)
+{
+    return errno == EEXIST ? error_taken(output->name, err)
+                           : io_error(output, "complete the file", err);
+}
+
 /* Gives the file the name of the target in one step. */
 static ImgstatResult take_name(AtomicFile *output, ImgstatError *err)
 {
     if (!output->temporary && link_open(output->fd, output->target) == 0)
         return IMGSTAT_OK;
     if (!output->temporary && (errno != EEXIST || !output->replace))
-        return io_error(output, "complete the file", err);
+        return naming_error(output, err);
     if (!output->temporary)
         IMGSTAT_TRY(name_temporary(output, 0, err));
     const int renamed = output->replace ? rename(output->temporary, output->target)
                                         : rename_to_new(output->temporary, output->target);
     if (renamed != 0)
-        return io_error(output, "complete the file", err);
+        return naming_error(output, err);
     free(output->temporary);
     output->temporary = NULL;
     return IMGSTAT_OK;

@@ -62,8 +62,12 @@ ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *fro
 ImgstatResult atomic_file_read(const AtomicFile *output, uint64_t at, void *to, size_t bytes,
                                ImgstatError *err);
 
-/* Completes the file and frees `output`. After an error the target is as it was before. */
+/* Completes the file and frees `output`. After an error the target is as it was before, or it is
+ * the new file, whole, in a folder that cannot be synced. */
 ImgstatResult atomic_file_commit(AtomicFile *output, ImgstatError *err);
+
+/* Whether an error says that the target exists and may not be replaced. */
+bool atomic_file_is_taken(const ImgstatError *err);
 
 /* Removes the temporary file and frees `output`. Accepts NULL. */
 void atomic_file_discard(AtomicFile *output);

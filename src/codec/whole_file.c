@@ -2,7 +2,7 @@
 /* whole_file.c: tells files that were cut from whole ones. */
 #include "codec/codec.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ static bool is_whole(const Source *source)
     uint8_t start[CODEC_PROBE_BYTES] = {0};
     size_t n = 0;
     if (source_read(source, 0, start, sizeof start, &n, NULL) != IMGSTAT_OK)
-        return true; /* it cannot be told */
+        return false;
     const Codec *codec;
     for (size_t i = 0; (codec = codec_at(i)) != NULL; i++)
         if (codec->probe(start, n))
@@ -22,16 +22,21 @@ static bool is_whole(const Source *source)
     return !is_beginning && memcmp(start, zeros, sizeof start) != 0;
 }
 
-bool codec_file_is_whole(const char *path)
+ImgstatResult codec_check_whole(const char *path, bool *whole, ImgstatError *err)
 {
     struct stat st;
-    Source source = {.name = (char *)path,
-                     .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)}; /* waits for no pipe */
-    if (source.fd < 0)
-        return true;
-    bool whole = fstat(source.fd, &st) != 0 || !S_ISREG(st.st_mode);
-    source.bytes = whole ? 0 : (uint64_t)st.st_size;
-    whole = whole || is_whole(&source);
-    close(source.fd);
-    return whole;
+    Source *source = NULL;
+    *whole = true;
+    if (stat(path, &st) != 0)
+        return error_file(err, IMGSTAT_ERR_IO, path, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode) || (access(path, R_OK) != 0 && errno == EACCES))
+        return IMGSTAT_OK; /* it cannot be told */
+    *whole = false;
+    if (st.st_size == 0)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(source_open(path, NULL, &source, err));
+    *whole = is_whole(source);
+    const ImgstatResult res = source_settle(source, IMGSTAT_OK, err);
+    source_close(source);
+    return res;
 }
