@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command line share: running the program, counting checks, small images."""
 
+import contextlib
 import importlib
 import os
 import shutil
@@ -84,6 +85,15 @@ def wait_until(child, reached):
     while child.poll() is None and not reached():
         assert time.monotonic() < deadline, f"still waiting: {child.args}"
         time.sleep(0.001)
+
+
+def fill(pipe):
+    """Until nothing more can be written without waiting."""
+    os.set_blocking(pipe, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(pipe, bytes(4096))
+    os.set_blocking(pipe, True)
 
 
 def png_chunk(kind, data):

@@ -18,7 +18,7 @@ import zlib
 from pathlib import Path
 
 import harness
-from harness import LIMIT, TESTDATA, check, environment, run, skip, wait_until
+from harness import LIMIT, TESTDATA, check, environment, fill, run, skip, wait_until
 
 TRIES = 20  # of a program that may have ended before what was meant to happen in its midst
 
@@ -199,6 +199,8 @@ def test_unsearchable(program, folder):
     for name in ("a.png", "locked/b.png", "locked/sub/c.png"):
         (source / name).write_bytes(png(20, 20))
     (source / "locked").chmod(0o644)
+    (source / "plate1").symlink_to("locked/sub")
+    (source / "plate2").symlink_to("../gone")
     folder.chmod(0o777)
     more = {"preexec_fn": obey_modes} if os.geteuid() == 0 else {}
     try:
@@ -206,9 +208,11 @@ def test_unsearchable(program, folder):
             skip("a folder without search permission: modes forbid nothing here")
             return
         done = run(program, "normalize", "-r", source, "-o", folder / "out", status=1, **more)
-        for name in ("locked/b.png", "locked/sub"):
+        for name in ("locked/b.png", "locked/sub", "plate1"):
             check(f"{name}: Permission denied".encode() in done.stderr, f"{name}: {done.stderr!r}")
-        check(done.stderr.endswith(b"1 written, 2 failed\n"), f"{done.stderr!r}")
+        check(b"plate2: warning: is a link that cannot be followed: No such file or directory\n" in done.stderr,
+              f"{done.stderr!r}")
+        check(done.stderr.endswith(b"1 written, 3 failed\n"), f"{done.stderr!r}")
     finally:
         (source / "locked").chmod(0o755)
 
@@ -341,6 +345,23 @@ def test_killed(program, folder):
     check(done.stderr == b"60 written, 0 failed\n", f"left-over temporary files are no inputs: {done.stderr!r}")
 
 
+def test_cut_outputs_that_cannot_be_made_anew(program, folder):
+    """They were "skipped", with status 0."""
+    (folder / "in").mkdir()
+    out = folder / "out"
+    for name in ("a.png", "b.png"):
+        (folder / "in" / name).write_bytes(png(300, 300))
+    run(program, "equalize", folder / "in", "-o", out)
+    (out / "a.png").write_bytes((out / "a.png").read_bytes()[:500])
+    for words in ([], ["--state", folder / "state", "--shards", "1"]):
+        done = run(program, "equalize", "--skip-existing", *words, folder / "in", "-o", out, status=1,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)))
+        check(b"a.png: cannot write: File too large\n0 written, 1 failed, 1 skipped\n" in done.stderr, f"{done.stderr!r}")
+        check((out / "a.png").stat().st_size == 500, "what was there stays")
+    done = run(program, "equalize", "--state", folder / "state", "--shards", "1", folder / "in", "-o", out)
+    check((out / "a.png").read_bytes() == (out / "b.png").read_bytes(), f"with room: {done.stderr!r}")
+
+
 def test_outputs_that_are_cut(program, folder):
     """After a power cut outputs were empty, and --skip-existing took them for done."""
     (folder / "in").mkdir()
@@ -417,14 +438,6 @@ def interrupt(program, words, number, ready=has_spool, **more):
         finally:
             child.kill()
         return child.wait(), child.stderr.read()
-
-
-def fill(pipe):
-    os.set_blocking(pipe, False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(pipe, bytes(4096))
-    os.set_blocking(pipe, True)
 
 
 def test_interrupted_waiting(program, folder):

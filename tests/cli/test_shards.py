@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import TESTDATA, check, environment, is_run, main, png, run, wait_until
+from harness import LIMIT, TESTDATA, check, environment, fill, is_run, main, png, run, wait_until
 
 
 def make_images(folder, n=60):
@@ -159,6 +159,24 @@ def test_interrupted(program, folder):
             check(child.wait() == 128 + number, f"{words}: exit status {child.returncode}")
             left = sorted(path.name for path in (folder / "state").iterdir())
             check(left[0] == "set" and len(left) == 2, f"{words}: {left}")
+
+
+def test_interrupted_between_shards(program, folder):
+    """While what is kept of a shard is printed: the status was 0 or 1, with shards left to do."""
+    make_images(folder, 6)
+    reader, writer = os.pipe()
+    fill(writer)
+    words = [program, "normalize", "--json", "--recursive", "--state", "state", "--shards", "3", "in", "-o", "out"]
+    with subprocess.Popen(words, cwd=folder, env=environment(), stdout=writer, stderr=subprocess.PIPE) as child:
+        wait_until(child, lambda: (folder / "state/shard-0001-of-0003.done").exists())
+        child.send_signal(signal.SIGTERM)
+        _, said = child.communicate(timeout=LIMIT)
+    os.close(writer)
+    os.close(reader)
+    check(child.returncode == 128 + signal.SIGTERM, f"exit status {child.returncode}: {said!r}")
+    check(sorted(path.name for path in (folder / "state").iterdir()) == ["set", "shard-0001-of-0003.done"], "one shard")
+    run(program, *words[1:], cwd=folder, status=1)  # one of the images is damaged
+    check(len(tree(folder / "out")) == 5, f"{sorted(tree(folder / 'out'))}")
 
 
 def test_killed_at_any_time(program, folder):

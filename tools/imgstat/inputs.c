@@ -9,6 +9,7 @@
 #include "text.h"
 #include "walk.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ struct InputStream {
     uint32_t reached; /* the part that the latest input was in */
     Input held;       /* an input of a later part, which waits for it; path NULL: none */
     size_t given;     /* inputs that were returned */
+    char *uncertain;  /* NULL, or the first input whose weight could not be looked up ... */
+    int cause;        /* ... and why */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -74,6 +77,16 @@ bool input_is_file(const char *path)
 {
     struct stat info;
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+int input_cause_that_may_pass(int cause)
+{
+    static const int settled[] = {ENOENT, ENOTDIR,      EACCES, EPERM,
+                                  ELOOP,  ENAMETOOLONG, EINVAL, EILSEQ};
+    for (size_t i = 0; i < sizeof settled / sizeof settled[0]; i++)
+        if (cause == settled[i])
+            return 0;
+    return cause;
 }
 
 bool input_is_same_file(const char *a, const char *b)
@@ -147,6 +160,7 @@ static bool next_of_directory(InputStream *stream, Input *out)
     if (walk_next(stream->walk, &item)) {
         *out = input_of(item.path);
         out->problem = item.problem;
+        out->cause = input_cause_that_may_pass(item.cause);
         if (item.problem == NULL)
             out->below = walk_below(stream->directory);
         stream->found++;
@@ -181,6 +195,7 @@ static bool next_of_all(InputStream *stream, Input *out)
     const char *name;
     struct stat info;
     bool known;
+    int cause;
     for (;;) {
         if (stream->walk != NULL && next_of_directory(stream, out))
             return true;
@@ -189,7 +204,9 @@ static bool next_of_all(InputStream *stream, Input *out)
         name = next_name(stream);
         if (name == NULL)
             return false;
+        errno = 0;
         known = strcmp(name, "-") != 0 && stat(name, &info) == 0;
+        cause = known ? 0 : input_cause_that_may_pass(errno);
         if (!known || !S_ISDIR(info.st_mode))
             break;
         stream->walk = walk_open(stream->options, name, stream->warns);
@@ -210,6 +227,7 @@ static bool next_of_all(InputStream *stream, Input *out)
         *out = input_of(text_copy(name)); /* opening what is not there gives the cause */
         out->weight = weight_of(known ? &info : NULL);
     }
+    out->cause = cause;
     return true;
 }
 
@@ -217,6 +235,8 @@ static void weigh(Input *input)
 {
     struct stat info;
     const bool known = input->problem == NULL && stat(input->path, &info) == 0;
+    if (input->problem == NULL && !known)
+        input->cause = input_cause_that_may_pass(errno);
     input->weight = weight_of(known ? &info : NULL);
 }
 
@@ -235,6 +255,10 @@ static bool take(InputStream *stream, bool weighs, Input *out)
             return false;
         if (weighs && out->weight == 0)
             weigh(out);
+        if (weighs && out->cause != 0 && stream->uncertain == NULL) {
+            stream->uncertain = text_copy(out->path);
+            stream->cause = out->cause;
+        }
         return true;
     }
     *out = stream->held;
@@ -412,6 +436,7 @@ static void release(InputStream *stream)
     walk_close(stream->walk);
     name_reader_release(&stream->reader);
     free(stream->directory);
+    free(stream->uncertain);
     input_release(&stream->held);
 }
 
@@ -425,6 +450,12 @@ void inputs_turn_to(InputStream *stream, InputPart part)
     stream->part = part;
     stream->given = 0;
     stream->ended = false;
+}
+
+const char *inputs_uncertain(const InputStream *stream, int *cause)
+{
+    *cause = stream->cause;
+    return stream->uncertain;
 }
 
 void inputs_close(InputStream *stream)

@@ -14,6 +14,7 @@ typedef struct Input {
     size_t
         tar_length;  /* length of "a.tar" in path if an output folder mirrors the archive; else 0 */
     uint64_t weight; /* INPUT_WEIGHT plus the bytes of its file; 0: not known */
+    int cause;       /* 0, or errno: why it could not be looked at, which may pass */
 } Input;
 
 typedef struct InputList {
@@ -28,6 +29,9 @@ bool input_names_pages(const char *name, char **path, char **pages);
 bool input_has_one_page(const Input *input);
 /* Whether a path leads to a regular file. Pipes and "-" can be read only once. */
 bool input_is_file(const char *path);
+/* Whether a path that could not be looked at may lead to something all the same: 0 for a cause that
+ * says what is there, or that nothing is; else the cause. */
+int input_cause_that_may_pass(int cause);
 /* Whether two paths lead to one file that exists. */
 bool input_is_same_file(const char *a, const char *b);
 /* Returns the job of an input that leads to an image. The input owns what it points to. */
@@ -74,6 +78,9 @@ bool inputs_next_one(InputStream *stream, Input *out);
 bool inputs_next_whole(InputStream *stream, bool weighs, Input *out);
 /* Gives the number of inputs of the whole stream. Returns false if directories make it unknown. */
 bool inputs_count(const InputStream *stream, size_t *n);
+/* Returns NULL, or an input that could not be looked at since the stream began, owned by the
+ * stream, and *cause: parts may have come out otherwise than before. */
+const char *inputs_uncertain(const InputStream *stream, int *cause);
 void inputs_close(InputStream *stream); /* accepts NULL */
 
 enum { INPUT_WEIGHT = 4096 }; /* approximate cost of opening a file, in bytes */

@@ -158,6 +158,8 @@ int program_run(int argc, char **argv)
     sandbox_allow();
     run_words(argc, argv);
     status_flush_stdout();
+    if (status_interrupted() != 0)
+        status_raise(128 + status_interrupted());
     return status_get();
 }
 

@@ -68,28 +68,35 @@ typedef struct __attribute__((packed)) PathRule {
 typedef struct Rules {
     int ruleset;
     uint64_t handled;
+    bool partial; /* a rule could not be made, for a cause that may pass */
 } Rules;
 
-/* Allows access to a file, or beneath a folder. False: there is no such path. */
-static bool allow_path(const Rules *rules, const char *path, uint64_t access)
+/* After a path could not be looked at. */
+static void note(Rules *rules, int cause)
+{
+    rules->partial = rules->partial || input_cause_that_may_pass(cause) != 0;
+}
+
+/* Allows access to a file, or beneath a folder. */
+static void allow_path(Rules *rules, const char *path, uint64_t access)
 {
     struct stat st;
     const int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        if (fd >= 0)
-            close(fd);
-        return false;
+    bool good = fd >= 0 && fstat(fd, &st) == 0;
+    if (good) {
+        const PathRule rule = {.allowed = access & rules->handled &
+                                          (S_ISDIR(st.st_mode) ? UINT64_MAX : OF_A_FILE),
+                               .fd = fd};
+        good = syscall(ADD_RULE, rules->ruleset, RULE_PATH_BENEATH, &rule, 0) == 0;
     }
-    const PathRule rule = {.allowed = access & rules->handled &
-                                      (S_ISDIR(st.st_mode) ? UINT64_MAX : OF_A_FILE),
-                           .fd = fd};
-    syscall(ADD_RULE, rules->ruleset, RULE_PATH_BENEATH, &rule, 0);
-    close(fd);
-    return true;
+    if (!good)
+        note(rules, errno);
+    if (fd >= 0)
+        close(fd);
 }
 
 /* Allows writing to the nearest folder that exists above an output, or to it if it is a folder. */
-static void allow_output(const Rules *rules, const char *path)
+static void allow_output(Rules *rules, const char *path)
 {
     struct stat st;
     if (path == NULL || strcmp(path, "-") == 0)
@@ -98,7 +105,9 @@ static void allow_output(const Rules *rules, const char *path)
     char *const folder = text_copy(target != NULL ? target : path);
     free(target);
     const char *place = folder;
-    while (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) {
+    for (bool there; !(there = stat(folder, &st) == 0) || !S_ISDIR(st.st_mode);) {
+        if (!there)
+            note(rules, errno);
         char *const slash = strrchr(folder, '/');
         if (slash == NULL || strcmp(folder, "/") == 0) { /* the last one, whatever it is */
             place = slash == NULL ? "." : "/";
@@ -112,7 +121,7 @@ static void allow_output(const Rules *rules, const char *path)
 
 /* Allows reading an input: a file, "file[2]", or "a.tar/b.png". Directories have links to files
  * elsewhere: they allow reading everything. */
-static void allow_input(const Rules *rules, const char *path)
+static void allow_input(Rules *rules, const char *path)
 {
     struct stat st;
     if (path == NULL || strcmp(path, "-") == 0)
@@ -130,6 +139,8 @@ static void allow_input(const Rules *rules, const char *path)
     }
     if (found)
         allow_path(rules, S_ISDIR(st.st_mode) ? "/" : name, READING);
+    else
+        note(rules, errno);
     free(name);
 }
 
@@ -154,7 +165,7 @@ static bool needs_temporary(const Options *o)
     return needs;
 }
 
-static void allow_files(const Rules *rules, const Options *o)
+static void allow_files(Rules *rules, const Options *o)
 {
     static const char *const system[] = {
         "/usr",          "/lib", "/lib64", "/etc/ld.so.cache", "/proc/self", "/sys/devices/system",
@@ -192,12 +203,13 @@ static void restrict_files(const Options *o)
     const size_t bytes = version >= 6   ? sizeof attributes
                          : version >= 4 ? offsetof(RulesetAttributes, scoped)
                                         : offsetof(RulesetAttributes, net);
-    const Rules rules = {.ruleset = (int)syscall(CREATE_RULESET, &attributes, bytes, 0),
-                         .handled = attributes.files};
+    Rules rules = {.ruleset = (int)syscall(CREATE_RULESET, &attributes, bytes, 0),
+                   .handled = attributes.files};
     if (rules.ruleset < 0)
         return;
     allow_files(&rules, o);
-    syscall(RESTRICT_SELF, rules.ruleset, 0);
+    if (!rules.partial) /* else what is there would be refused, and called forbidden */
+        syscall(RESTRICT_SELF, rules.ruleset, 0);
     close(rules.ruleset);
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -29,8 +30,22 @@ static void put64(XXH3_state_t *state, uint64_t value)
     XXH3_128bits_update(state, bytes, sizeof bytes);
 }
 
+bool shard_is_certain(const Options *options, const InputStream *inputs)
+{
+    int cause;
+    const char *const path = inputs_uncertain(inputs, &cause);
+    if (path == NULL)
+        return true;
+    char *const name = text_display(path);
+    fprintf(stderr, "%s: %s: %s: shards need the names and sizes of all inputs\n", options->command,
+            name, strerror(cause));
+    free(name);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
 /* Reads all names and sizes. */
-static void weigh(ShardSet *set)
+static bool weigh(ShardSet *set)
 {
     XXH3_state_t *const state = XXH3_createState();
     if (state == NULL)
@@ -45,6 +60,7 @@ static void weigh(ShardSet *set)
         put64(state, input.weight);
         input_release(&input);
     }
+    const bool good = shard_is_certain(set->options, inputs);
     inputs_close(inputs);
     put64(state, set->n);
     const XXH128_hash_t hash = XXH3_128bits_digest(state);
@@ -52,17 +68,20 @@ static void weigh(ShardSet *set)
     XXH128_canonicalFromHash(&canonical, hash);
     memcpy(set->id, canonical.digest, sizeof set->id);
     XXH3_freeState(state);
+    return good;
 }
 
-InputPart shard_part(const Options *o)
+bool shard_part(const Options *o, InputPart *out)
 {
+    *out = (InputPart){.parts = 0};
     if (o->shard == 0)
-        return (InputPart){.parts = 0};
+        return true;
     ShardSet set = {.options = o, .n = o->shards};
-    weigh(&set);
-    InputPart part = {.part = o->shard, .parts = set.n, .weight = set.weight};
-    memcpy(part.set, set.id, sizeof part.set);
-    return part;
+    if (!weigh(&set))
+        return false;
+    *out = (InputPart){.part = o->shard, .parts = set.n, .weight = set.weight};
+    memcpy(out->set, set.id, sizeof out->set);
+    return true;
 }
 
 /* ---- The folder ------------------------------------------------------------------------------ */
@@ -76,16 +95,19 @@ static char *path_in(const Options *o, const char *name)
     return path;
 }
 
-/* A name that no other process has, hidden: what is written there counts when it is renamed. */
+/* A name that no other process has, hidden: what is written there counts when it is renamed.
+ * Containers may share the name of the host and number their processes alike. */
 static char *temporary_of(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     const size_t bytes = strlen(path) + 100;
     char *const name = text_alloc(bytes);
     char host[40] = "";
+    uint32_t drawn = 0;
     (void)gethostname(host, sizeof host - 1);
-    snprintf(name, bytes, "%.*s.%s.%s.%ld", (int)(slash + 1 - path), path, slash + 1, host,
-             (long)getpid());
+    (void)!getrandom(&drawn, sizeof drawn, GRND_NONBLOCK);
+    snprintf(name, bytes, "%.*s.%s.%s.%ld.%08x", (int)(slash + 1 - path), path, slash + 1, host,
+             (long)getpid(), (unsigned)drawn);
     return name;
 }
 
@@ -99,31 +121,50 @@ static bool state_error(const Options *o, const char *path, const char *what)
     return false;
 }
 
-/* Results depend on what the file says that an option names. False, after a sentence: it is read
- * for each shard, and cannot be. */
-static bool put_digest(FILE *out, const Options *o, const char *name)
+/* Returns false, with errno, if the file cannot be read. */
+static bool hash_file(const char *path, uint64_t *hash)
 {
     enum { BLOCK_BYTES = 1 << 16 };
     uint8_t block[BLOCK_BYTES];
+    XXH3_state_t state;
+    FILE *const in = fopen(path, "rbe");
+    if (in == NULL)
+        return false;
+    XXH3_64bits_reset(&state);
+    for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;)
+        XXH3_64bits_update(&state, block, n);
+    const int cause = ferror(in) ? errno : 0;
+    fclose(in);
+    *hash = XXH3_64bits_digest(&state);
+    errno = cause;
+    return cause == 0;
+}
+
+/* Results depend on what the file says that an option names. False, after a sentence: it cannot be
+ * read, or not for each shard. One that is not there is reported by who uses it. */
+static bool put_digest(FILE *out, const Options *o, const char *name)
+{
     char *path = NULL, *pages = NULL;
+    struct stat info;
+    uint64_t hash;
+    bool good = true;
     if (name == NULL)
         return true;
     if (!input_names_pages(name, &path, &pages))
         path = text_copy(name);
-    const bool is_file = input_is_file(path), good = is_file || access(path, F_OK) != 0;
-    FILE *const in = is_file ? fopen(path, "rbe") : NULL;
-    if (in != NULL) {
-        XXH3_state_t state;
-        XXH3_64bits_reset(&state);
-        for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;)
-            XXH3_64bits_update(&state, block, n);
-        fprintf(out, "\ndigest of %s: %016llx", name,
-                (unsigned long long)XXH3_64bits_digest(&state));
-        fclose(in);
+    const bool known = stat(path, &info) == 0;
+    if (known && !S_ISREG(info.st_mode)) {
+        good = usage_error(o->command, "%s is read for each shard: it must be a file", name);
+        status_raise(STATUS_USAGE);
+    } else if (known ? hash_file(path, &hash) : input_cause_that_may_pass(errno) == 0) {
+        if (known)
+            fprintf(out, "\ndigest of %s: %016llx", name, (unsigned long long)hash);
+    } else {
+        good = state_error(o, path, "cannot be read");
     }
     free(path);
     free(pages);
-    return good || usage_error(o->command, "%s is read for each shard: it must be a file", name);
+    return good;
 }
 
 /* What a folder belongs to. NULL after a sentence. */
@@ -147,7 +188,6 @@ static char *describe(const ShardSet *set, size_t *bytes)
     memory_stream_close(out);
     if (good)
         return text;
-    status_raise(STATUS_USAGE);
     free(text);
     return NULL;
 }
@@ -210,6 +250,7 @@ static bool claim(const ShardSet *set)
     char *const path = path_in(o, "set"), *const temporary = temporary_of(path);
     bool good = access(path, F_OK) == 0;
     if (!good) {
+        status_set_temporary(temporary); /* signals that end the process at once remove it */
         FILE *const out = fopen(temporary, "wbe");
         good = out != NULL && fwrite(text, 1, bytes, out) == bytes && fflush(out) == 0 &&
                fdatasync(fileno(out)) == 0;
@@ -219,6 +260,7 @@ static bool claim(const ShardSet *set)
         if (!good)
             state_error(o, path, "cannot be written");
         unlink(temporary);
+        status_set_temporary(NULL);
     }
     good = good && compare(set, path, text);
     free(text);
@@ -239,10 +281,11 @@ ShardSet *shard_set_create(const Options *options)
 {
     ShardSet *const set = text_alloc(sizeof *set);
     *set = (ShardSet){.options = options, .n = options->shards > 0 ? options->shards : 1};
-    weigh(set);
-    set->stream = inputs_open(options, (InputPart){0}, false);
-    if (options->state == NULL || claim(set))
-        return set;
+    if (weigh(set)) {
+        set->stream = inputs_open(options, (InputPart){0}, false);
+        if (options->state == NULL || claim(set))
+            return set;
+    }
     shard_set_destroy(set);
     return NULL;
 }
@@ -300,6 +343,7 @@ ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *wor
     if (!is_done(set, shard, work, path)) {
         status_set_temporary(temporary); /* signals that end the process at once remove it */
         outcome = work->run(work->context, set, shard, shard_inputs(set, shard), temporary) &&
+                          shard_is_certain(set->options, set->stream) &&
                           put_in_place(set->options, temporary, path)
                       ? SHARD_DONE
                       : SHARD_FAILED;

@@ -50,9 +50,13 @@ typedef enum ShardOutcome {
     SHARD_FAILED    /* a sentence was printed */
 } ShardOutcome;
 
-/* Returns the part of the inputs that --shard selects, after reading all names and sizes; all
- * inputs without --shard. */
-InputPart shard_part(const Options *options);
+/* Gives the part of the inputs that --shard selects, after reading all names and sizes; all inputs
+ * without --shard. Returns false, after a sentence and with a raised status, if not all can be
+ * looked at now. */
+bool shard_part(const Options *options, InputPart *out);
+/* Whether the weights of the inputs that a stream gave are known. False after a sentence, with a
+ * raised status. */
+bool shard_is_certain(const Options *options, const InputStream *inputs);
 
 /* Reads all names and sizes, creates the folder of --state, and compares the inputs and options
  * recorded there. Returns NULL, after a sentence on standard error and with a raised status, if the

@@ -113,7 +113,8 @@ static void print_sum(const ShardCommand *command, const PartRun *sum)
     if (sum->done + sum->failed + sum->skipped < 2 ||
         (sum->failed == 0 && (sum->options->quiet || strcmp(command->done, "written") != 0)))
         return;
-    fprintf(stderr, "%zu %s, %zu failed", sum->done, command->done, sum->failed);
+    fprintf(stderr, "%s%zu %s, %zu failed", status_interrupted() != 0 ? "interrupted: " : "",
+            sum->done, command->done, sum->failed);
     if (sum->skipped > 0)
         fprintf(stderr, ", %zu skipped", sum->skipped);
     fputc('\n', stderr);
@@ -202,8 +203,6 @@ static void run_merged(const Options *o, const ShardCommand *command)
         inputs_close(run.inputs);
         print_sum(command, &sum);
     }
-    if (status_interrupted() != 0)
-        status_raise(128 + status_interrupted());
     imgstat_dataset_destroy(all);
     shard_set_destroy(set);
 }
@@ -275,7 +274,8 @@ static FILE *do_shard(Member *member, uint32_t shard)
     if (kept == NULL)
         fprintf(stderr, "%s: shard %u cannot be kept: %s\n", o->command, (unsigned)shard,
                 strerror(errno));
-    if (kept == NULL || in_folder || make_text(member, shard, kept))
+    if (kept == NULL || in_folder ||
+        (make_text(member, shard, kept) && shard_is_certain(o, set->stream)))
         return kept;
     fclose(kept);
     return NULL;
@@ -415,7 +415,9 @@ void shard_text_run(const Options *o, const ShardCommand *command)
         run_kept(o, command);
         return;
     }
-    const InputPart part = shard_part(o);
+    InputPart part;
+    if (!shard_part(o, &part))
+        return;
     PartRun run = {.options = o,
                    .inputs = inputs_open(o, part, part.parts == 0),
                    .part = part,
@@ -423,5 +425,7 @@ void shard_text_run(const Options *o, const ShardCommand *command)
                    .summarizes = true,
                    .context = command->context};
     command->work(&run);
+    if (part.parts > 0)
+        (void)shard_is_certain(o, run.inputs);
     inputs_close(run.inputs);
 }

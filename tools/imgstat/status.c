@@ -51,16 +51,18 @@ void status_catch_signals(void)
     set_handler(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, with a message */
 }
 
+/* The same signal a second time ends the process at once. */
 static void on_signal_gently(int number)
 {
-    atomic_store(&remembered, number);
+    if (atomic_exchange(&remembered, number) == number)
+        on_signal(number);
 }
 
 void status_catch_gently(void)
 {
-    set_handler(SIGINT, on_signal_gently, (int)SA_RESETHAND);
-    set_handler(SIGTERM, on_signal_gently, (int)SA_RESETHAND);
-    set_handler(SIGHUP, on_signal_gently, (int)SA_RESETHAND);
+    set_handler(SIGINT, on_signal_gently, 0);
+    set_handler(SIGTERM, on_signal_gently, 0);
+    set_handler(SIGHUP, on_signal_gently, 0);
 }
 
 void status_outlive_readers(void)

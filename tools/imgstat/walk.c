@@ -38,7 +38,8 @@ struct Walk {
     Level *levels; /* n_levels: from the directory that was named down to the one being read */
     size_t n_levels, capacity;
     bool warns;
-    char *problem_path, *problem; /* why the directory that was named cannot be read; or NULL */
+    char *problem_path; /* of the directory that was named if it cannot be read, else NULL ... */
+    int cause;          /* ... and why */
 };
 
 char *walk_problem(const char *path, const char *cause)
@@ -283,36 +284,57 @@ static void plan(Walk *walk, const char *path, const struct stat *info)
 
 /* ---- The walk -------------------------------------------------------------------------------- */
 
-/* Walks a directory next. *problem: why its names cannot be read, else NULL. */
-static void descend(Walk *walk, const char *path, char **problem)
+/* Walks a directory next. Returns 0, or errno: its names cannot be read. */
+static int descend(Walk *walk, const char *path)
 {
-    *problem = NULL;
     walk->levels = text_room(walk->levels, walk->n_levels, &walk->capacity, sizeof *walk->levels);
-    if (read_level(path, false, &walk->levels[walk->n_levels]))
-        walk->n_levels++;
-    else
-        *problem = walk_problem(path, strerror(errno));
+    if (!read_level(path, false, &walk->levels[walk->n_levels]))
+        return errno;
+    walk->n_levels++;
+    return 0;
+}
+
+static void warn_of_link(const Walk *walk, const char *path, int cause)
+{
+    if (!walk->warns || walk->options->quiet)
+        return;
+    char *const name = text_display(path);
+    text_put_warning(stderr, name, "is a link that cannot be followed: %s", strerror(cause));
+    free(name);
+}
+
+/* What cannot be looked at and is not named like an image. It may be a directory, and what that
+ * holds is not left out unsaid. Returns 0, or errno if it is a problem: a link to nothing is none.
+ */
+static int why_not_entered(const Walk *walk, unsigned char type, const char *path, int cause)
+{
+    if (!walk->options->recursive || matches(&walk->options->exclude, path + walk->below))
+        return 0;
+    if (type == DT_DIR || (cause != ENOENT && cause != ENOTDIR && cause != ELOOP))
+        return cause;
+    if (is_link(path))
+        warn_of_link(walk, path, cause);
+    return 0;
 }
 
 /* What an entry gives: a file, a problem, or with false nothing, perhaps after descending. */
 static bool visit(Walk *walk, unsigned char type, char *path, WalkItem *out)
 {
-    const Options *const o = walk->options;
     struct stat info;
     *out = (WalkItem){.path = path};
     if (type == DT_REG)
         return is_wanted(walk, path);
-    const bool known = stat(path, &info) == 0;
-    if (known && S_ISDIR(info.st_mode)) {
+    const int cause = stat(path, &info) == 0 ? 0 : errno;
+    if (cause == 0 && S_ISDIR(info.st_mode)) {
         if (is_entered(walk, path, &info) && leads_there(walk, path, &info))
-            descend(walk, path, &out->problem);
-    } else if (!known && o->recursive && type == DT_DIR &&
-               !matches(&o->exclude, path + walk->below)) {
-        out->problem =
-            walk_problem(path, strerror(errno)); /* what it holds is not left out unsaid */
-    } else if (!known || S_ISREG(info.st_mode)) {
+            out->cause = descend(walk, path);
+    } else if (cause != 0 && (type == DT_DIR || !is_wanted(walk, path))) {
+        out->cause = why_not_entered(walk, type, path, cause);
+    } else if (cause != 0 || S_ISREG(info.st_mode)) {
         return is_wanted(walk, path); /* a dangling link named so is reported when it is opened */
     }
+    if (out->cause != 0)
+        out->problem = walk_problem(path, strerror(out->cause));
     return out->problem != NULL;
 }
 
@@ -323,17 +345,19 @@ Walk *walk_open(const Options *options, const char *path, bool warns)
     struct stat info;
     if (options->recursive && stat(path, &info) == 0)
         plan(walk, path, &info);
-    descend(walk, path, &walk->problem);
-    if (walk->problem != NULL)
+    walk->cause = descend(walk, path);
+    if (walk->cause != 0)
         walk->problem_path = text_copy(path);
     return walk;
 }
 
 bool walk_next(Walk *walk, WalkItem *out)
 {
-    if (walk->problem != NULL) {
-        *out = (WalkItem){.path = walk->problem_path, .problem = walk->problem};
-        walk->problem_path = walk->problem = NULL;
+    if (walk->problem_path != NULL) {
+        *out = (WalkItem){.path = walk->problem_path,
+                          .problem = walk_problem(walk->problem_path, strerror(walk->cause)),
+                          .cause = walk->cause};
+        walk->problem_path = NULL;
         return true;
     }
     while (walk->n_levels > 0) {
@@ -361,6 +385,5 @@ void walk_close(Walk *walk)
     free(walk->levels);
     tdestroy(walk->entered, release_folder);
     free(walk->problem_path);
-    free(walk->problem);
     free(walk);
 }

@@ -14,7 +14,8 @@ typedef struct Walk Walk;
 /* An item of a walk. */
 typedef struct WalkItem {
     char *path;    /* owned by the caller */
-    char *problem; /* owned by the caller; NULL: a file; else why a directory cannot be read */
+    char *problem; /* owned by the caller; NULL: a file; else why a directory cannot be read ... */
+    int cause;     /* ... and its errno; else 0 */
 } WalkItem;
 
 /* warns: reports links that lead to a directory that is entered already. */
