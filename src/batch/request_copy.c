@@ -35,8 +35,10 @@ ImgstatResult request_copy_make(const ReadRequest *request, uint16_t channels, s
     copy->request.central = request->central ? calloc(channels, sizeof(Central)) : NULL;
     copy->counts = calloc(bins + 1, sizeof *copy->counts);
     if (!copy->request.digits || !copy->request.ranges || !copy->counts ||
-        (request->central && !copy->request.central))
+        (request->central && !copy->request.central)) {
+        request_copy_release(copy); /* nothing of it is added */
         return error_memory(err, bins * sizeof *copy->counts, "counters");
+    }
     uint64_t *at = copy->counts;
     for (size_t i = 0; i < request->n_digits; i++, at += 65536) {
         copy->request.digits[i] = request->digits[i];

@@ -41,7 +41,9 @@ static _Noreturn void on_error(png_structp png, png_const_charp cause)
     const char *const name = pd->base.source->name;
     if (pd->failure.code == IMGSTAT_OK) { /* reading the source may have set it already */
         const ImgstatResult code = failure_code(pd, cause);
-        if (pd->ends_early)
+        if (code == IMGSTAT_ERR_MEMORY)
+            (void)!error_file(&pd->failure, code, name, "out of memory for a PNG decoder");
+        else if (pd->ends_early)
             (void)!error_file(&pd->failure, code, name, "ends early, after %llu bytes",
                               (unsigned long long)source_end(pd->base.source));
         else

@@ -4,6 +4,7 @@
 #include "option_value.h"
 #include "text.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,8 +96,12 @@ bool group_name_read(const char *command, const char *option, const char *text, 
 char *group_name_of(const GroupName *groups, const char *name)
 {
     regmatch_t match[2];
-    if (regexec(&groups->regex, name, 2, match, 0) != 0)
+    errno = 0;
+    if (regexec(&groups->regex, name, 2, match, 0) != 0) {
+        if (errno == ENOMEM) /* the C library of GNU says that there is no match */
+            text_no_memory();
         return NULL;
+    }
     const bool has_part = groups->regex.re_nsub > 0 && match[1].rm_so >= 0;
     const regmatch_t *const part = has_part ? &match[1] : &match[0];
     char *const group = text_copy(name + part->rm_so);

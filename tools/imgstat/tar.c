@@ -279,10 +279,15 @@ static bool is_zero_from(int fd, uint64_t at)
 static char *why_incomplete(const Tar *tar, int result, uint64_t at)
 {
     if (result != ARCHIVE_EOF) {
+        const int number = archive_errno(tar->archive); /* EILSEQ, EINVAL, -1: of the archive */
+        if (number > 0 && number != EILSEQ && number != EINVAL)
+            return text_copy(strerror(number));
         const char *const text = archive_error_string(tar->archive);
-        const size_t bytes = (text != NULL ? strlen(text) : 0) + 60;
+        if (text == NULL)
+            return text_copy("cannot be read");
+        const size_t bytes = strlen(text) + 60;
         char *const cause = text_alloc(bytes);
-        snprintf(cause, bytes, "is damaged: %s", text != NULL ? text : "it cannot be read");
+        snprintf(cause, bytes, "is damaged: %s", text);
         return cause;
     }
     if (tar->bytes < at + TAR_BLOCK)
