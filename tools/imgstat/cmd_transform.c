@@ -163,18 +163,18 @@ static void transform(TransformRun *run, size_t inputs, const ImgstatTransfer *g
                                 .together = t->together,
                                 .progress = transform_on_done,
                                 .made = saves ? &made : NULL};
-    TransformPage *page = NULL;
     /* Folders of outputs are there by now, and the transfer may lie in one. */
     if ((saves && !plot_file_check(run->options->command, t->save_transfer, true)) ||
         (run->options->report != NULL &&
-         (page = transform_page_begin(run->options, run->outputs)) == NULL)) {
+         (run->page = transform_page_begin(run->options, run->outputs)) == NULL)) {
         run->refused = true; /* a sentence was printed */
         return;
     }
     if (transform_batch_run(run, &work) == IMGSTAT_OK && saves && run->failed < inputs)
         transform_save(run, given != NULL ? given : made);
-    if (page != NULL)
-        transform_page_end(page, run->outputs);
+    if (run->page != NULL)
+        transform_page_end(run->page, run->outputs);
+    run->page = NULL;
     imgstat_transfer_destroy(made);
 }
 

@@ -320,7 +320,7 @@ void survey_page(Survey *survey, FILE *out)
         }
     }
     fputs(from, out);
-    if (survey->previews_failed) {
+    if (survey->previews_failed || (survey->before != NULL && survey->before->previews_failed)) {
         fprintf(stderr, "%s: thumbnails are missing: their temporary file failed\n",
                 survey->options->command);
         status_raise(STATUS_FAILED);

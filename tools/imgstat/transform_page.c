@@ -8,14 +8,18 @@
 
 #include <stdlib.h>
 
+typedef enum JobState { JOB_LEFT, JOB_DONE, JOB_FAILED } JobState;
+
 struct TransformPage {
     Survey before, after;
+    JobState *states; /* one for each job */
 };
 
 static void destroy(TransformPage *page)
 {
     survey_release(&page->before);
     survey_release(&page->after);
+    free(page->states);
     free(page);
 }
 
@@ -30,6 +34,9 @@ TransformPage *transform_page_begin(const Options *o, const Outputs *outputs)
             return NULL;
         }
     TransformPage *const page = text_alloc(sizeof *page);
+    page->states = text_alloc((outputs->n + 1) * sizeof *page->states);
+    for (size_t i = 0; i < outputs->n; i++)
+        page->states[i] = JOB_LEFT;
     (void)survey_begin(o, &page->before); /* there is no --fail-on that could be wrong */
     (void)survey_begin(o, &page->after);
     page->before.in_pairs = page->after.in_pairs = true;
@@ -39,13 +46,13 @@ TransformPage *transform_page_begin(const Options *o, const Outputs *outputs)
     return NULL;
 }
 
-/* Measures the outputs that exist. */
+/* Measures the outputs that exist, or should. */
 static bool measure_outputs(TransformPage *page, const Outputs *outputs)
 {
     ImgstatJob *const jobs = text_alloc((outputs->n + 1) * sizeof *jobs);
     size_t *const place = text_alloc((outputs->n + 1) * sizeof *place), n = 0;
     for (size_t i = 0; i < outputs->n; i++)
-        if (input_is_file(outputs->jobs[i].output)) {
+        if (page->states[i] == JOB_DONE || input_is_file(outputs->jobs[i].output)) {
             place[n] = i;
             jobs[n++] = (ImgstatJob){.input = outputs->jobs[i].output};
         }
@@ -57,9 +64,28 @@ static bool measure_outputs(TransformPage *page, const Outputs *outputs)
     return good;
 }
 
+void transform_page_note(TransformPage *page, size_t job, bool failed)
+{
+    page->states[job] = failed ? JOB_FAILED : JOB_DONE;
+}
+
+/* What the transform has not said. */
+static void report_failures(const TransformPage *page, const Survey *survey)
+{
+    for (size_t i = 0; i < survey->n; i++) {
+        const SurveyImage *const image = &survey->images[i];
+        if (image->message == NULL || page->states[image->job] == JOB_FAILED)
+            continue;
+        fprintf(stderr, "%s\n", image->message);
+        status_raise(STATUS_FAILED);
+    }
+}
+
 void transform_page_end(TransformPage *page, const Outputs *outputs)
 {
     bool good = measure_outputs(page, outputs);
+    report_failures(page, &page->before);
+    report_failures(page, &page->after);
     survey_pair(&page->before, &page->after);
     good = good && survey_finish(&page->before) && survey_finish(&page->after) &&
            survey_write(&page->after);

@@ -10,7 +10,10 @@ typedef struct TransformPage TransformPage;
 /* Measures the inputs, before any of them is replaced. Returns NULL after a sentence and a raised
  * status. */
 TransformPage *transform_page_begin(const Options *options, const Outputs *outputs);
-/* Measures the outputs that exist, writes the page that --report names, and ends it. */
+/* The transform of a job is done or failed. */
+void transform_page_note(TransformPage *page, size_t job, bool failed);
+/* Measures the outputs that exist, writes the page that --report names, and ends it. Says which
+ * inputs and outputs could not be measured for it. */
 void transform_page_end(TransformPage *page, const Outputs *outputs);
 
 #endif

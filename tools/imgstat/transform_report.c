@@ -150,6 +150,8 @@ bool transform_on_done(void *context, const ImgstatDone *done)
     TransformRun *const run = context;
     const ImgstatJob *const job = &run->outputs->jobs[done->job];
     const bool written = done->result == IMGSTAT_OK && !done->skipped && job->output != NULL;
+    if (run->page != NULL)
+        transform_page_note(run->page, done->job, done->result != IMGSTAT_OK);
     char *const sidecars = written ? sidecars_warning(job) : NULL;
     char *const failure = done->result != IMGSTAT_OK ? advise(done->message) : NULL;
     if (sidecars != NULL)

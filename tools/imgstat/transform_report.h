@@ -6,6 +6,7 @@
 #include "outputs.h"
 #include "progress.h"
 #include "sentences.h"
+#include "transform_page.h"
 
 /* A run of one of these commands, so far. */
 typedef struct TransformRun {
@@ -20,6 +21,7 @@ typedef struct TransformRun {
     const char *reference;  /* path of --match, or NULL */
     Sentences of_reference; /* its warnings, which were printed */
     Sentences warnings;     /* for --json: warnings about the job that is reported next */
+    TransformPage *page;    /* NULL, or it is told of jobs */
 } TransformRun;
 
 /* Whether a job is done before it begins. */
