@@ -159,17 +159,20 @@ static ImgstatResult open_target(AtomicFile *output, const char *path, mode_t mo
                                  ImgstatError *err)
 {
     struct stat st;
-    const bool exists = stat(path, &st) == 0;
+    bool exists = stat(path, &st) == 0;
     if (!exists && errno != ENOENT) /* a name too long, a file where a folder should be ... */
         return io_error(output, "create the file", err);
+    if (!exists && lstat(path, &st) == 0) {
+        if (S_ISLNK(st.st_mode))
+            return error_file(err, IMGSTAT_ERR_IO, path, "is a symbolic link to nothing");
+        exists = true; /* another process has made it meanwhile */
+    }
     if (exists && S_ISDIR(st.st_mode))
         return error_file(err, IMGSTAT_ERR_IO, path, "is a directory");
     if (exists && !S_ISREG(st.st_mode))
         return temporary_open(output->name, &output->fd, err);
     if (exists && !output->replace)
         return error_taken(path, err);
-    if (!exists && lstat(path, &st) == 0)
-        return error_file(err, IMGSTAT_ERR_IO, path, "is a symbolic link to nothing");
     output->target = exists ? realpath(path, NULL) : strdup(path);
     if (!output->target)
         return io_error(output, "resolve the path", err);

@@ -107,9 +107,10 @@ bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
     struct stat info;
     const bool exists = stat(path, &info) == 0, regular = exists && S_ISREG(info.st_mode);
     const char *const cause = regular && !force ? "exists already; --force replaces it"
-                              : exists && S_ISDIR(info.st_mode)    ? "is a directory"
-                              : !exists && lstat(path, &info) == 0 ? "is a symbolic link to nothing"
-                                                                   : NULL;
+                              : exists && S_ISDIR(info.st_mode) ? "is a directory"
+                              : !exists && lstat(path, &info) == 0 && S_ISLNK(info.st_mode)
+                                  ? "is a symbolic link to nothing"
+                                  : NULL;
     *out = (PlotFile){.special = exists && !regular};
     if (cause != NULL) {
         complain(err, path, cause);

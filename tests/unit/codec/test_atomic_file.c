@@ -47,6 +47,17 @@ int link(const char *from, const char *to)
     return no_links ? -1 : linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+/* NULL, or a file that another process makes before the next look at a name itself. */
+static const char *appears;
+
+int lstat(const char *name, struct stat *out)
+{
+    if (appears)
+        close(openat(AT_FDCWD, appears, O_WRONLY | O_CREAT | O_EXCL, 0666));
+    appears = NULL;
+    return fstatat(AT_FDCWD, name, out, AT_SYMLINK_NOFOLLOW);
+}
+
 static char folder[64];
 static char path[PATH_MAX];
 
@@ -176,6 +187,20 @@ Test(output, file_that_appears_meanwhile_is_kept)
     put(path, "theirs");
     cr_assert_eq(atomic_file_commit(output, &err), IMGSTAT_ERR_IO);
     expect_text(path, "theirs");
+    cr_assert_eq(entries(), 1);
+}
+
+/* It was "a symbolic link to nothing". */
+Test(output, target_that_appears_between_two_looks)
+{
+    ImgstatError err;
+    appears = path;
+    cr_assert_eq(write_text(path, true, 0666, "new", &err), IMGSTAT_OK, "%s", err.message);
+    expect_text(path, "new");
+    cr_assert_eq(unlink(path), 0);
+    appears = path;
+    cr_assert_eq(write_text(path, false, 0666, "new", &err), IMGSTAT_ERR_IO);
+    cr_assert(atomic_file_is_taken(&err), "%s", err.message);
     cr_assert_eq(entries(), 1);
 }
 
