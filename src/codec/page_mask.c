@@ -76,20 +76,31 @@ static ImgstatResult check_size(const Decoder *decoder, const Decoder *mask, Img
                       page->height, mask->source->name, mask->page.width, mask->page.height);
 }
 
+/* Opens the file that ImgstatOpen.mask names and chooses its page. */
+static ImgstatResult open_mask_file(const ImgstatOpen *how, ImgstatFile **out, ImgstatError *err)
+{
+    const ImgstatOpen quiet = {.limits = how->limits, .indices = true};
+    ImgstatFile *file = NULL;
+    if (strcmp(how->mask, "-") == 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "a mask is no standard input: name a file");
+    IMGSTAT_TRY(file_open(how->mask, NULL, &quiet, NULL, &file, err));
+    ImgstatResult res = file_choose(file, how->mask_page, 0, err);
+    if (res == IMGSTAT_OK && how->mask_page && file->n_chosen > 1)
+        res = error_file(err, IMGSTAT_ERR_ARG, how->mask,
+                         "\"%s\" names several pages, a mask is one", how->mask_page);
+    if (res != IMGSTAT_OK) {
+        imgstat_file_close(file);
+        return res;
+    }
+    *out = file;
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult open_other(Decoder *decoder, PageMask *mask, ImgstatError *err)
 {
-    const char *const path = decoder->how.mask;
     const DecodeOptions options = {.threads = 1};
-    if (!mask->other) {
-        const ImgstatOpen quiet = {.limits = decoder->how.limits, .indices = true};
-        if (strcmp(path, "-") == 0)
-            return error_set(err, IMGSTAT_ERR_ARG, "a mask is no standard input: name a file");
-        IMGSTAT_TRY(file_open(path, NULL, &quiet, NULL, &mask->other, err));
-        IMGSTAT_TRY(file_choose(mask->other, decoder->how.mask_page, false, err));
-        if (decoder->how.mask_page && mask->other->n_chosen > 1)
-            return error_file(err, IMGSTAT_ERR_ARG, path,
-                              "\"%s\" names several pages, a mask is one", decoder->how.mask_page);
-    }
+    if (!mask->other)
+        IMGSTAT_TRY(open_mask_file(&decoder->how, &mask->other, err));
     IMGSTAT_TRY(file_select(mask->other, mask->other->chosen->page, &options, err));
     mask->page[1].decoder = mask->other->decoder;
     return check_size(decoder, mask->other->decoder, err);

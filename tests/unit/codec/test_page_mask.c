@@ -252,6 +252,8 @@ Test(page_mask, all_together)
 /* ---- Masks that cannot be used --------------------------------------------------------------- */
 
 /* The error of the first page, when its mask is opened or else when it is read. */
+/* A mask file without the page that was named made the second read of an image crash, and several
+ * pages were taken for one there. */
 static void expect_error(const ImgstatOpen *how, ImgstatResult code, const char *part)
 {
     static uint8_t mask[WIDTH * HEIGHT];
@@ -262,6 +264,8 @@ static void expect_error(const ImgstatOpen *how, ImgstatResult code, const char 
     Decoder *const decoder = select_page(file, 0);
     cr_assert_eq(imgstat_image_create(WIDTH, HEIGHT, 1, IMGSTAT_U8, 0, &band, NULL), IMGSTAT_OK);
     ImgstatResult res = page_mask_begin(decoder, &err);
+    if (res != IMGSTAT_OK)
+        cr_expect_eq(page_mask_begin(decoder, NULL), res, "asked again: %s", part);
     band.mask = mask;
     band.mask_pitch = WIDTH;
     if (res == IMGSTAT_OK)
