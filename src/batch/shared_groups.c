@@ -8,15 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-SharedGroup *shared_groups_find(SharedGroups *groups, const GroupKey *key)
+SharedGroup *shared_groups_find(const SharedGroups *groups, const GroupKey *key)
 {
-    for (size_t i = 0; i < groups->n; i++) { /* planes often go through channels in turn */
-        const size_t at = (groups->last + i) % groups->n;
-        if (page_group_same(&groups->group[at].key, key)) {
-            groups->last = at;
-            return &groups->group[at];
-        }
-    }
+    for (size_t i = 0; i < groups->n; i++)
+        if (page_group_same(&groups->group[i].key, key))
+            return &groups->group[i];
     return NULL;
 }
 

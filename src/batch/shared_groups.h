@@ -21,13 +21,12 @@ typedef struct SharedGroup {
 typedef struct SharedGroups {
     SharedGroup *group; /* n of them, in the order of their first images */
     size_t n, room;
-    size_t last; /* that was asked for */
 } SharedGroups;
 
 enum { SHARED_MOST_GROUPS = 4096 };
 
 /* Finds the group of a page. NULL: there is none. */
-SharedGroup *shared_groups_find(SharedGroups *groups, const GroupKey *key);
+SharedGroup *shared_groups_find(const SharedGroups *groups, const GroupKey *key);
 
 /* Adds an image to its group by its header. A mixture that is not exact is an error. name: of its
  * file. */

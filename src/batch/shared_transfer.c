@@ -92,8 +92,7 @@ static ImgstatResult read_page(const Together *t, TransformWorker *worker, const
     Jobs *const jobs = t->jobs;
     const GroupKey key = page_group_key_of_set(set, &decoder->list, decoder->page.page);
     const TransferShape shape = shape_of_page(decoder);
-    SharedGroups groups = jobs->groups; /* of the caller's own: finding writes */
-    const SharedGroup *const group = shared_groups_find(&groups, &key);
+    const SharedGroup *const group = shared_groups_find(&jobs->groups, &key);
     if (t->only && group != t->only)
         return IMGSTAT_OK;
     if (!group || !shared_group_has_depth(group, &shape)) /* a pipe, whose header is read last */
@@ -107,7 +106,7 @@ static ImgstatResult read_page(const Together *t, TransformWorker *worker, const
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &reader, err));
     if (t->request)
         return transfer_input_read(group->input, &reader, &shape, t->request, err);
-    return measure_page(group, &reader, &shape, &records[group - groups.group], err);
+    return measure_page(group, &reader, &shape, &records[group - jobs->groups.group], err);
 }
 
 /* records: one for each group, of the first read. */
