@@ -119,18 +119,15 @@ static bool take_job(Thread *thread, size_t *job)
     Ring *const ring = thread->ring;
     const InOrder *const order = ring->order;
     while (may_take(ring, thread->worker)) {
-        if (has_room(ring)) {
+        if (has_room(ring))
             return begin_job(ring, job);
-        } else {
-            const unsigned wakes = ring->wakes;
-            pthread_mutex_unlock(&ring->lock);
-            if (order->wait)
-                order->wait(order->context, thread->worker);
-            pthread_mutex_lock(&ring->lock);
-            while (!ring->stopped && ring->next - ring->reported >= ring->capacity &&
-                   ring->wakes == wakes)
-                pthread_cond_wait(&ring->room, &ring->lock);
-        }
+        const unsigned wakes = ring->wakes;
+        pthread_mutex_unlock(&ring->lock);
+        if (order->wait)
+            order->wait(order->context, thread->worker);
+        pthread_mutex_lock(&ring->lock);
+        while (!ring->stopped && !has_room(ring) && ring->wakes == wakes)
+            pthread_cond_wait(&ring->room, &ring->lock);
     }
     return false;
 }

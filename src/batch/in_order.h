@@ -47,8 +47,8 @@ typedef struct InOrder {
     /* NULL, or asked before a job begins, and often by the calling thread: true: no further job
      * begins. Any thread. */
     bool (*stopped)(void *context);
-    Ring *
-        *ring; /* NULL, or receives what in_order_wake takes while threads work, NULL afterwards */
+    /* NULL, or receives the ring of in_order_wake while threads work, and NULL afterwards. */
+    Ring **ring;
 } InOrder;
 
 /* Returns how many outcomes wait for their report at most. */
