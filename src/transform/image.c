@@ -32,9 +32,7 @@ static ImgstatResult transfer_input_reference(Device *device, const ImagePro *re
 {
     const bool same = reference->channels == image->channels;
     const TransferShape shape = shape_of_image(reference, same ? alpha : (int16_t)-1);
-    PageReader reader;
-    page_reader_of_image(device, reference, &reader);
-    return transfer_input_image(method, &reader, &shape, SORT_BYTES, out, err);
+    return transfer_input_pixels(device, method, reference, &shape, out, err);
 }
 
 ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod *method,
