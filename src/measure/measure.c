@@ -196,6 +196,16 @@ static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, I
     return page_reader_set_region(reader, &set->how->region, err);
 }
 
+/* Reads page i for a request. */
+static ImgstatResult read_page(PageSet *set, uint32_t i, const ReadRequest *request,
+                               ImgstatError *err)
+{
+    PageReader reader;
+    IMGSTAT_TRY(open_reader(set, i, &reader, err));
+    IMGSTAT_TRY(page_read(&reader, every_channel, request, err));
+    return set->device->ops->wait(set->device, err); /* the next page comes into the same memory */
+}
+
 static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *first,
                                  ImgstatError *err)
 {
@@ -279,12 +289,7 @@ ImgstatResult page_read_again(Device *device, ImgstatFile *file, uint32_t page,
                    .how = &how,
                    .options = {.threads = device->threads, .planes = reads_planes(file->decoder)},
                    .memory = *memory};
-    PageReader reader;
-    ImgstatResult res = open_reader(&set, 0, &reader, err);
-    if (res == IMGSTAT_OK)
-        res = page_read(&reader, every_channel, request, err);
-    if (res == IMGSTAT_OK) /* the next page comes into the same memory */
-        res = device->ops->wait(device, err);
+    const ImgstatResult res = read_page(&set, 0, request, err);
     *memory = set.memory;
     decoder_finish(file->decoder);
     return res;
@@ -294,12 +299,7 @@ static ImgstatResult read_set(void *context, const ReadRequest *request, Imgstat
 {
     PageSet *const set = context;
     for (uint32_t i = 0; i < set->n; i++) {
-        PageReader reader;
-        ImgstatResult res = open_reader(set, i, &reader, err);
-        if (res == IMGSTAT_OK)
-            res = page_read(&reader, every_channel, request, err);
-        if (res == IMGSTAT_OK) /* the next page comes into the same memory */
-            res = set->device->ops->wait(set->device, err);
+        const ImgstatResult res = read_page(set, i, request, err);
         if (res != IMGSTAT_OK)
             return decoder_add_page(set->file->decoder, set->pages[i], res, err);
     }

@@ -337,12 +337,9 @@ static const void *fetch_tile(void *context, unsigned thread, uint32_t x, uint32
 
 bool page_reader_direct_rows(const Device *device, const Decoder *decoder)
 {
-    const ImgstatPage *const page = &decoder->page;
     size_t row;
     return decoder->caps.random_rows && device->ops->fetches && !page_is_masked(decoder) &&
-           size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
-                        &row) &&
-           row <= ROW_BYTES;
+           row_bytes_of(decoder, &row) && row <= ROW_BYTES;
 }
 
 /* Prepares the decoder for threads that decode its tiles. Returns false if it has none for them. */
