@@ -98,7 +98,8 @@ typedef struct ReadRequest {
 
 /* How to read the pixels of a record again. */
 typedef struct FurtherReads {
-    /* Reads all pixels once: an image, a page band by band, or many images. */
+    /* Reads all pixels once: an image, a page band by band, or many images. NULL: the caller asks
+     * for nothing that is read again. */
     ImgstatResult (*read)(void *context, const ReadRequest *request, ImgstatError *err);
     void *context;
     unsigned threads;   /* for sorting gathered keys; 0: one */

@@ -120,15 +120,7 @@ ImgstatDevPtr imgstat_pending_counts(const ImgstatPending *pending, uint16_t cha
     return (ImgstatDevPtr){record->mem.address + record->channels * sizeof(Tally) + channel * bins};
 }
 
-/* What a record alone cannot tell is not asked for, so nothing is read. */
-static ImgstatResult read_nothing(void *context, const ReadRequest *request, ImgstatError *err)
-{
-    (void)context;
-    (void)request;
-    return error_set(err, IMGSTAT_ERR_ARG, "this would read the pixels again");
-}
-
-/* Whether a record of what was measured can answer. */
+/* Whether a record of what was measured can answer, without a further read of the pixels. */
 static ImgstatResult check_question(const ImgstatPending *pending, size_t i,
                                     const ImgstatMeasure *how, ImgstatError *err)
 {
@@ -216,6 +208,6 @@ ImgstatResult imgstat_pending_record_of(ImgstatPending *pending, size_t i, void 
         return res;
     }
     record_finalize(record, pending->has_nodata, pending->nodata_key);
-    const FurtherReads reads = {.read = read_nothing, .cache = pending->device->cache};
+    const FurtherReads reads = {.cache = pending->device->cache};
     return result_of_image(record, pending->bits, how, reads, out, err);
 }

@@ -4,13 +4,6 @@
 #include "record/kind.h"
 #include "transform/transfer_source.h"
 
-static ImgstatResult no_pixels(void *context, const ReadRequest *request, ImgstatError *err)
-{
-    (void)context;
-    (void)request;
-    return error_set(err, IMGSTAT_ERR_ARG, "this would read the pixels again");
-}
-
 /* Checks that what a record holds suffices for a method. */
 static ImgstatResult check(const ImgstatMethod *method, const TransferShape *shape,
                            const ImgstatKind *kind, ImgstatError *err)
@@ -39,7 +32,7 @@ static ImgstatResult input_of_record(const ImgstatMethod *method, const ImgstatR
 {
     const ImgstatKind *const kind = record->kind;
     TransferShape shape = shape_of_kind(kind);
-    const FurtherReads reads = {.read = no_pixels};
+    const FurtherReads none = {.read = NULL};
     TransferInput *input = NULL;
     *out = NULL;
     IMGSTAT_TRY(check(method, &shape, kind, err));
@@ -57,7 +50,7 @@ static ImgstatResult input_of_record(const ImgstatMethod *method, const ImgstatR
     if (res == IMGSTAT_OK && input->n_sources > 1)
         record_merge(input->record, record->record);
     if (res == IMGSTAT_OK)
-        res = transfer_input_finish(input, reads, err);
+        res = transfer_input_finish(input, none, err);
     if (res == IMGSTAT_OK)
         *out = input;
     else
