@@ -33,9 +33,10 @@ static void add_keys(void *context, uint64_t *keys, uint64_t *spare, size_t n, u
 }
 
 /* Reads the fullest bin first: its mode rules out most other bins. */
-ImgstatResult mode_find(const Record *record, uint16_t channel, size_t room, FurtherReads reads,
-                        uint64_t *key, ImgstatError *err)
+ImgstatResult mode_find(const Record *record, uint16_t channel, FurtherReads reads, uint64_t *key,
+                        ImgstatError *err)
 {
+    const size_t room = mode_room(&reads);
     const Tally *const tally = &record->tally[channel];
     const size_t n = sample_record_bins(record->sample);
     const uint64_t *const bins = record->bins + channel * n;

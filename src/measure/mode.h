@@ -16,8 +16,8 @@ static inline size_t mode_room(const FurtherReads *reads)
 }
 
 /* Finds the smallest of the most frequent keys. The record has bins, and samples in that channel.
- * room: keys that are sorted at a time. */
-ImgstatResult mode_find(const Record *record, uint16_t channel, size_t room, FurtherReads reads,
-                        uint64_t *key, ImgstatError *err);
+ */
+ImgstatResult mode_find(const Record *record, uint16_t channel, FurtherReads reads, uint64_t *key,
+                        ImgstatError *err);
 
 #endif

@@ -260,7 +260,7 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
         const uint64_t *const bins = bins_between(record, c, &n);
         key = record->tally[c].min_key + statistics_mode(bins, n);
     } else {
-        IMGSTAT_TRY(mode_find(record, c, mode_room(work->reads), *work->reads, &key, err));
+        IMGSTAT_TRY(mode_find(record, c, *work->reads, &key, err));
     }
     work->out->channel[c].stats.mode = sample_value(record->sample, key);
     return IMGSTAT_OK;
