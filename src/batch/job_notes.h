@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* job_notes.h: what reading a file told, until it is reported. */
+/* job_notes.h: what was found while a file was read, until it is reported. */
 #ifndef IMGSTAT_BATCH_JOB_NOTES_H
 #define IMGSTAT_BATCH_JOB_NOTES_H
 
-#include "imgstat.h"
+#include "codec/warnings.h"
 
 /* All zero: nothing. */
 typedef struct JobNotes {
-    char *warnings; /* sentences, each with its NUL */
-    size_t warnings_bytes;
+    KeptWarnings warnings;
     uint64_t lost_rows;
 } JobNotes;
 
-/* Adds a sentence. notes: JobNotes. Without memory it is left out. */
-void job_notes_warn(void *notes, const char *sentence);
+/* An ImgstatWarn. notes: JobNotes. */
+static inline void job_notes_warn(void *notes, const char *sentence)
+{
+    kept_warnings_add(&((JobNotes *)notes)->warnings, sentence);
+}
 
-/* Passes the sentences on to the function that a batch has for them, if any. */
-void job_notes_report(const JobNotes *notes, const ImgstatOpen *open);
-
-/* Frees the contents, and empties it. */
-void job_notes_clear(JobNotes *notes);
+/* Frees the contents; nothing is left. */
+static inline void job_notes_clear(JobNotes *notes)
+{
+    kept_warnings_release(&notes->warnings);
+    notes->lost_rows = 0;
+}
 
 #endif

@@ -234,11 +234,11 @@ void jobs_report_reference(Jobs *jobs)
     JobNotes notes = jobs->of_reference;
     jobs->of_reference = (JobNotes){0};
     pthread_mutex_unlock(&jobs->lock);
-    job_notes_report(&notes, &jobs->batch->open);
+    kept_warnings_report(&notes.warnings, jobs->batch->open.warn, jobs->batch->open.warn_context);
     job_notes_clear(&notes);
 }
 
-/* A file that is not read again is reported with what measuring it told. */
+/* A file that is not read again is reported with the notes of its measurement. */
 static void take_notes(Jobs *jobs, size_t index, Outcome *outcome)
 {
     if (!jobs->notes)
@@ -460,7 +460,7 @@ static bool report(void *context, size_t index, void *result)
         atomic_store(&jobs->stop, true);
     device_list_report(&jobs->devices);
     jobs_report_reference(jobs);
-    job_notes_report(&outcome->notes, &batch->open);
+    kept_warnings_report(&outcome->notes.warnings, batch->open.warn, batch->open.warn_context);
     outcome->done.lost_rows = outcome->notes.lost_rows;
     if (!outcome->done.skipped)
         outcome->done.lost_rows += reference_lost_rows(jobs->pipeline.reference);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shared_peers.c: gives every process what all of them measured for a shared transfer: the files
- * that failed, what reading the others told, and the records of the groups. */
+ * that failed, the notes of the others, and the records of the groups. */
 #include "batch/peers.h"
 #include "batch/scheduler.h"
 
@@ -51,12 +51,12 @@ static void put_notes(void *context, ByteWriter *writer)
     const Jobs *const jobs = context;
     for (size_t i = 0; i < jobs->n; i++) {
         const JobNotes *const notes = &jobs->notes[i];
-        if (notes->warnings_bytes == 0 && notes->lost_rows == 0)
+        if (notes->warnings.bytes == 0 && notes->lost_rows == 0)
             continue;
         put_varint(writer, i);
         put_varint(writer, notes->lost_rows);
-        put_varint(writer, notes->warnings_bytes);
-        put_bytes(writer, notes->warnings, notes->warnings_bytes);
+        put_varint(writer, notes->warnings.bytes);
+        put_bytes(writer, notes->warnings.text, notes->warnings.bytes);
     }
 }
 
@@ -68,17 +68,17 @@ static ImgstatResult add_notes(void *context, ByteReader *reader, ImgstatError *
         const uint64_t lost_rows = get_varint(reader);
         const size_t n = (size_t)get_varint(reader);
         const uint8_t *const text = get_bytes(reader, n);
-        if (!text || notes->warnings_bytes > 0 || notes->lost_rows > 0)
+        if (!text || notes->warnings.bytes > 0 || notes->lost_rows > 0)
             continue;
         notes->lost_rows = lost_rows;
         if (n == 0)
             continue;
-        notes->warnings = malloc(n);
-        if (!notes->warnings)
+        notes->warnings.text = malloc(n);
+        if (!notes->warnings.text)
             return error_memory(err, n, "warnings");
-        memcpy(notes->warnings, text, n);
-        notes->warnings[n - 1] = '\0';
-        notes->warnings_bytes = n;
+        memcpy(notes->warnings.text, text, n);
+        notes->warnings.text[n - 1] = '\0';
+        notes->warnings.bytes = n;
     }
     return IMGSTAT_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A damaged file can give a warning for every row; people read the first few. */
 enum { MAX_WARNINGS = 32 };
@@ -57,4 +58,27 @@ void warnings_release(Warnings *warnings)
     free(warnings->seen);
     warnings->seen = NULL;
     warnings->n_seen = 0;
+}
+
+void kept_warnings_add(KeptWarnings *kept, const char *sentence)
+{
+    const size_t bytes = strlen(sentence) + 1;
+    char *const grown = realloc(kept->text, kept->bytes + bytes);
+    if (!grown)
+        return;
+    memcpy(grown + kept->bytes, sentence, bytes);
+    kept->text = grown;
+    kept->bytes += bytes;
+}
+
+void kept_warnings_report(const KeptWarnings *kept, ImgstatWarn warn, void *context)
+{
+    for (size_t at = 0; warn && at < kept->bytes; at += strlen(kept->text + at) + 1)
+        warn(context, kept->text + at);
+}
+
+void kept_warnings_release(KeptWarnings *kept)
+{
+    free(kept->text);
+    *kept = (KeptWarnings){0};
 }

@@ -26,4 +26,19 @@ __attribute__((format(printf, 2, 3))) void warnings_report(Warnings *warnings, c
 /* Frees what it holds, not the struct. */
 void warnings_release(Warnings *warnings);
 
+/* Sentences that wait until a thread may report them. All zero: none. */
+typedef struct KeptWarnings {
+    char *text; /* each sentence with its NUL */
+    size_t bytes;
+} KeptWarnings;
+
+/* Adds a sentence; leaves it out on allocation failure. */
+void kept_warnings_add(KeptWarnings *kept, const char *sentence);
+
+/* Reports the sentences in their order. warn: NULL where nobody asks for them. */
+void kept_warnings_report(const KeptWarnings *kept, ImgstatWarn warn, void *context);
+
+/* Frees the sentences; none are left. */
+void kept_warnings_release(KeptWarnings *kept);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct ReadAhead {
     Decoder *decoder;
@@ -24,8 +23,7 @@ struct ReadAhead {
     bool stop;
     ImgstatResult result; /* of band `decoded`, where it failed */
     ImgstatError error;
-    char *sentences; /* warnings that are not reported yet, each with its NUL */
-    size_t sentences_bytes;
+    KeptWarnings kept; /* not reported yet */
 };
 
 static ImagePro band_of(const ReadAhead *ahead, uint32_t k)
@@ -51,28 +49,19 @@ static ImgstatResult decode(const ReadAhead *ahead, uint32_t k, ImgstatError *er
 static void keep_sentence(void *context, const char *sentence)
 {
     ReadAhead *const ahead = context;
-    const size_t bytes = strlen(sentence) + 1;
     pthread_mutex_lock(&ahead->lock);
-    char *const grown = realloc(ahead->sentences, ahead->sentences_bytes + bytes);
-    if (grown) { /* without memory a warning is lost */
-        memcpy(grown + ahead->sentences_bytes, sentence, bytes);
-        ahead->sentences = grown;
-        ahead->sentences_bytes += bytes;
-    }
+    kept_warnings_add(&ahead->kept, sentence);
     pthread_mutex_unlock(&ahead->lock);
 }
 
 static void report_sentences(ReadAhead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
-    char *const sentences = ahead->sentences;
-    const size_t bytes = ahead->sentences_bytes;
-    ahead->sentences = NULL;
-    ahead->sentences_bytes = 0;
+    KeptWarnings kept = ahead->kept;
+    ahead->kept = (KeptWarnings){0};
     pthread_mutex_unlock(&ahead->lock);
-    for (size_t at = 0; at < bytes; at += strlen(sentences + at) + 1)
-        ahead->warn(ahead->warn_context, sentences + at);
-    free(sentences);
+    kept_warnings_report(&kept, ahead->warn, ahead->warn_context);
+    kept_warnings_release(&kept);
 }
 
 /* ---- The reader ---- */
