@@ -14,7 +14,7 @@
 
 #include <stdatomic.h>
 
-/* A number of bytes that workers reserve parts of. */
+/* A number of bytes that workers reserve parts of: batch/job_memory.c. */
 typedef struct MemoryBudget {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -93,15 +93,16 @@ bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,
 ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *warn_context,
                         ImgstatFile **out, ImgstatError *err);
 
-/* Blocks until the memory for `file` is reserved. Buffers that the worker keeps from its last file
- * count towards it. */
+/* batch/job_memory.c: blocks until the memory for `file` is reserved. Buffers that the worker keeps
+ * from its last file count towards it. */
 ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t index,
                                   ImgstatFile *file, ImgstatError *err);
 
-/* Returns the worker's reservation, and frees the buffers that it keeps. */
+/* batch/job_memory.c: returns the worker's reservation, and frees the buffers that it keeps. */
 void jobs_return_memory(Jobs *jobs, TransformWorker *worker);
 
-/* Calls jobs_return_memory if other workers wait for memory. The worker has no file open. */
+/* batch/job_memory.c: calls jobs_return_memory if other workers wait for memory. The worker has no
+ * file open. */
 void jobs_yield_memory(Jobs *jobs, TransformWorker *worker);
 
 /* Calls `work` for every job, in any order, on all workers. worker: the calling thread's. */
