@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c: files that are written: one page from memory; all pages of an open file, transformed. */
+/* file.c: all pages of an open file, transformed and written. */
 #include "transform/file.h"
 
 #include "base/image.h"
@@ -8,143 +8,13 @@
 #include "measure/measure.h"
 #include "transform/group_transfer.h"
 #include "transform/level_maker.h"
+#include "transform/output_file.h"
 #include "transform/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- A file that an encoder writes, and that appears complete or not at all ---- */
-
-/* The encoder points to `warnings`: the struct does not move while it is open. */
-typedef struct OutputFile {
-    AtomicFile *file;
-    Encoder *encoder;
-    Warnings warnings;
-} OutputFile;
-
-/* Returns the format of an output: the one that `write` names, else that of the ending of `path`,
- * else that of the page that the decoder (NULL: none) has selected. NULL: there is none. */
-static const EncodeFormat *output_format(const ImgstatWrite *write, const char *path,
-                                         const Decoder *decoder)
-{
-    if (write->format)
-        return encode_format_named(write->format);
-    const EncodeFormat *const format = encode_format_of_path(path);
-    return format || !decoder ? format : encode_format_named(decoder->page.format);
-}
-
-/* Where an output goes. */
-typedef struct OutputPlace {
-    const char *name;          /* a path where there is no sink */
-    const ImgstatOutput *sink; /* NULL: a file, which takes `mode` */
-    bool replace;
-    mode_t mode;
-    uint64_t most; /* bytes; 0: any number */
-} OutputPlace;
-
-/* Opens an output and creates its encoder. Whatever the result, output_file_close follows.
- * warnings: where those about the file go; released at the end. cancel: NULL, or outlives the file.
- */
-static ImgstatResult output_file_open(OutputFile *output, const EncodeFormat *format,
-                                      const OutputPlace *place, const EncodeOptions *options,
-                                      Warnings warnings, const Cancel *cancel, ImgstatError *err)
-{
-    *output = (OutputFile){.warnings = warnings};
-    IMGSTAT_TRY(place->sink ? atomic_file_open_sink(place->name, place->sink, &output->file, err)
-                            : atomic_file_open(place->name, place->replace, place->mode,
-                                               &output->file, err));
-    output->file->cancel = cancel;
-    output->file->most = place->most;
-    return encoder_create(format, output->file, options, &output->warnings, &output->encoder, err);
-}
-
-/* Completes the file if `result`, of all that was done since it was opened, is IMGSTAT_OK; else
- * removes what was written. later: NULL, or receives a file in a folder, whose name comes later.
- * Returns `result`, or why the file could not be completed. */
-static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result, AtomicFile **later,
-                                       ImgstatError *err)
-{
-    if (result == IMGSTAT_OK)
-        result = encoder_finish(output->encoder, err);
-    encoder_destroy(output->encoder);
-    warnings_release(&output->warnings);
-    if (result == IMGSTAT_OK)
-        result = cancel_check(output->file->cancel, err);
-    if (result == IMGSTAT_OK && later && output->file->target) {
-        *later = output->file;
-        return IMGSTAT_OK;
-    }
-    if (result == IMGSTAT_OK)
-        return atomic_file_commit(output->file, err);
-    atomic_file_discard(output->file);
-    return result;
-}
-
-/* ---- One page ---- */
-
-static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path,
-                          const ImgstatOutput *sink, ImgstatFile *like, const ImgstatWrite *how,
-                          ImgstatError *err)
-{
-    static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
-    if (image->memory == IMGSTAT_CUDA)
-        return error_file(err, IMGSTAT_ERR_ARG, path,
-                          "the pixels are in device memory; host memory is expected");
-    how = how ? how : &as_input;
-    Decoder *const decoder = like ? like->decoder : NULL;
-    if (decoder && !decoder->channel_names)
-        return error_file(err, IMGSTAT_ERR_ARG, like->source->name,
-                          "no page is selected to be like");
-    const EncodeFormat *const format = output_format(how, path, decoder);
-    if (!format && how->format)
-        return error_file(err, IMGSTAT_ERR_ARG, path, "no format is called \"%s\"", how->format);
-    if (!format)
-        return error_file(err, IMGSTAT_ERR_ARG, path,
-                          "neither its ending nor a format says png or tiff");
-    const EncodeOptions encode = {.compression = how->compression,
-                                  .level = how->has_level ? how->level : -1,
-                                  .fast = how->fast};
-    EncodePage page = encode_page_of(image, alpha);
-    if (image->has_nodata && format->has_nodata) {
-        page.has_nodata = true;
-        page.nodata = sample_value(image->sample, image->nodata_key);
-    }
-    const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
-    const Cancel cancel = {.check = how->cancelled, .context = how->cancelled_context};
-    OutputFile output;
-    ImgstatResult res = output_file_open(
-        &output, format, &place, &encode,
-        (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, &cancel, err);
-    if (res == IMGSTAT_OK) {
-        if (decoder && decoder->page.pages > 1)
-            output.encoder->chain = &decoder->page.page;
-        output.encoder->n_chain = 1;
-        res = encoder_begin_page(output.encoder, decoder, &page, err);
-    }
-    if (res == IMGSTAT_OK)
-        res = encoder_write_rows(output.encoder, image->host, image->pitch, image->height, err);
-    return output_file_close(&output, res, NULL, err);
-}
-
-ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
-                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
-{
-    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
-    return save(image, alpha, path, NULL, like, how, err);
-}
-
-ImgstatResult imgstat_image_save_to(const ImagePro *image, int16_t alpha, const char *name,
-                                    const ImgstatOutput *output, ImgstatFile *like,
-                                    const ImgstatWrite *how, ImgstatError *err)
-{
-    IMGSTAT_TRY(error_if_null(image && name && output && output->write, __func__, err));
-    return save(image, alpha, name, output, like, how, err);
-}
-
-/* ---- Files transformed ---- */
 
 /* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file, or no file.
  */
@@ -311,7 +181,7 @@ static void run_release(Run *run)
 }
 
 /* Ends the use of a group's transfer. */
-static void settle_transfer(Run *run, uint32_t group)
+static void end_transfer(Run *run, uint32_t group)
 {
     Transfer *const own = run->transfer[group];
     run->transfer[group] = NULL;
@@ -404,7 +274,7 @@ static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
                                    run->transfer[g] ? NULL : &run->transfer[g], err));
     }
     if (--run->left[g] == 0)
-        settle_transfer(run, g);
+        end_transfer(run, g);
     return IMGSTAT_OK;
 }
 
@@ -487,10 +357,8 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         *made = NULL;
     Decoder *const decoder = file->decoder;
     const ImgstatWrite *const write = pipeline->write;
-    const EncodeFormat *const format = output_format(write, job->output, decoder);
-    if (!format)
-        return error_file(err, IMGSTAT_ERR_ARG, job->output, "no format is called \"%s\"",
-                          write->format);
+    const EncodeFormat *format;
+    IMGSTAT_TRY(output_file_format(write, job->output, decoder, &format, err));
     const EncodeOptions options = {.compression = write->compression,
                                    .level = write->has_level ? write->level : -1,
                                    .fast = write->fast,

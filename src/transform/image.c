@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: the public calls for one image: load it, make a transfer for it, apply it. */
+/* image.c: the public calls for one image: load it, make a transfer for it, apply it, save it. */
 #include "transform/clahe_page.h"
+#include "transform/output_file.h"
 #include "transform/page.h"
 
 #include <stdlib.h>
@@ -240,4 +241,62 @@ ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint3
     }
     imgstat_file_close(file);
     return res;
+}
+
+/* ---- To a file ---- */
+
+static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path,
+                          const ImgstatOutput *sink, ImgstatFile *like, const ImgstatWrite *how,
+                          ImgstatError *err)
+{
+    static const ImgstatWrite as_input = {.format = NULL};
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    if (image->memory == IMGSTAT_CUDA)
+        return error_file(err, IMGSTAT_ERR_ARG, path,
+                          "the pixels are in device memory; host memory is expected");
+    how = how ? how : &as_input;
+    Decoder *const decoder = like ? like->decoder : NULL;
+    if (decoder && !decoder->channel_names)
+        return error_file(err, IMGSTAT_ERR_ARG, like->source->name,
+                          "no page is selected to be like");
+    const EncodeFormat *format;
+    IMGSTAT_TRY(output_file_format(how, path, decoder, &format, err));
+    const EncodeOptions encode = {.compression = how->compression,
+                                  .level = how->has_level ? how->level : -1,
+                                  .fast = how->fast};
+    EncodePage page = encode_page_of(image, alpha);
+    if (image->has_nodata && format->has_nodata) {
+        page.has_nodata = true;
+        page.nodata = sample_value(image->sample, image->nodata_key);
+    }
+    const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
+    const Cancel cancel = {.check = how->cancelled, .context = how->cancelled_context};
+    OutputFile output;
+    ImgstatResult res = output_file_open(
+        &output, format, &place, &encode,
+        (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, &cancel, err);
+    if (res == IMGSTAT_OK) {
+        if (decoder && decoder->page.pages > 1)
+            output.encoder->chain = &decoder->page.page;
+        output.encoder->n_chain = 1;
+        res = encoder_begin_page(output.encoder, decoder, &page, err);
+    }
+    if (res == IMGSTAT_OK)
+        res = encoder_write_rows(output.encoder, image->host, image->pitch, image->height, err);
+    return output_file_close(&output, res, NULL, err);
+}
+
+ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
+                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
+    return save(image, alpha, path, NULL, like, how, err);
+}
+
+ImgstatResult imgstat_image_save_to(const ImagePro *image, int16_t alpha, const char *name,
+                                    const ImgstatOutput *output, ImgstatFile *like,
+                                    const ImgstatWrite *how, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(image && name && output && output->write, __func__, err));
+    return save(image, alpha, name, output, like, how, err);
 }
