@@ -46,7 +46,10 @@ typedef struct PngDecoder {
     ImgstatError failure; /* of the last libpng call */
 } PngDecoder;
 
-/* ---- png/decoder.c ---- */
+/* ---- png/libpng_head.c ---- */
+
+/* Frees what belongs to one reading of the file. */
+void png_end_reading(PngDecoder *pd);
 
 /* Creates a new state of libpng, at the start of the file. */
 ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
@@ -57,15 +60,15 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err);
 /* Returns libpng's last error. */
 ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
 
+/* Finds the data of the first IDAT chunk, before any row is read. Returns false if the file does
+ * not have its head. */
+bool png_first_data(const PngDecoder *pd, uint64_t *at, uint32_t *length);
+
 /* ---- png/metadata.c ---- */
 
 /* Codec.metadata */
 ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                 ImgstatError *err);
-
-/* Finds the data of the first IDAT chunk, before any row is read. Returns false if the file does
- * not have its head. */
-bool png_first_data(const PngDecoder *pd, uint64_t *at, uint32_t *length);
 
 /* ---- png/deflated.c ---- */
 
