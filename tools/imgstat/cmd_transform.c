@@ -29,7 +29,7 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
     if (there && !input_is_readable_again(job)) /* a pipe */
         return IMGSTAT_OK;
     ImgstatFile *file = NULL;
-    const ImgstatOpen open = {.limits = o->limits, .salvage = o->salvage};
+    const ImgstatOpen open = options_open(o);
     ImgstatResult result = input_open(job, &open, &file, error);
     const uint32_t all = file != NULL ? imgstat_file_pages(file) : 0;
     uint32_t *const pages = text_alloc((all + (size_t)1) * sizeof *pages), n = 0;
