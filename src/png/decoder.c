@@ -17,7 +17,7 @@ enum {
 
 /* ---- Rows without libpng ---- */
 
-/* Opens the stream of an image that needs no libpng: samples of whole bytes whose number stays. */
+/* Opens the stream of an image that needs no libpng. */
 static bool open_stream(PngDecoder *pd)
 {
     const Decoder *const base = &pd->base;

@@ -111,11 +111,11 @@ static char *temporary_of(const char *path)
     return name;
 }
 
-static bool state_error(const Options *o, const char *path, const char *what)
+bool shard_error(const Options *o, const char *path, const char *what, int cause)
 {
-    const int cause = errno;
     char *const name = text_display(path);
-    fprintf(stderr, "%s: %s: %s: %s\n", o->command, name, what, strerror(cause));
+    fprintf(stderr, "%s: %s: %s%s%s\n", o->command, name, what, cause != 0 ? ": " : "",
+            cause != 0 ? strerror(cause) : "");
     free(name);
     status_raise(STATUS_FAILED);
     return false;
@@ -160,7 +160,7 @@ static bool put_digest(FILE *out, const Options *o, const char *name)
         if (known)
             fprintf(out, "\ndigest of %s: %016llx", name, (unsigned long long)hash);
     } else {
-        good = state_error(o, path, "cannot be read");
+        good = shard_error(o, path, "cannot be read", errno);
     }
     free(path);
     free(pages);
@@ -192,7 +192,7 @@ static char *describe(const ShardSet *set, size_t *bytes)
     return NULL;
 }
 
-/* The first line that differs, without its newline; freed by the caller. */
+/* The line that `from` lies in, without its newline; freed by the caller. */
 static char *line_at(const char *text, const char *from)
 {
     while (from > text && from[-1] != '\n')
@@ -208,7 +208,7 @@ static bool compare(const ShardSet *set, const char *path, const char *wanted)
     FILE *const in = fopen(path, "rbe");
     const ssize_t n = in != NULL ? getdelim(&found, &capacity, '\0', in) : -1;
     if (n < 0 && (in == NULL || ferror(in)))
-        state_error(o, path, "cannot be read");
+        shard_error(o, path, "cannot be read", errno);
     if (in != NULL)
         fclose(in);
     const bool same = n >= 0 && strcmp(found, wanted) == 0;
@@ -243,7 +243,7 @@ static bool claim(const ShardSet *set)
     if (text == NULL)
         return false;
     if (mkdir(o->state, 0777) != 0 && errno != EEXIST) {
-        state_error(o, o->state, "cannot create the folder");
+        shard_error(o, o->state, "cannot create the folder", errno);
         free(text);
         return false;
     }
@@ -258,7 +258,7 @@ static bool claim(const ShardSet *set)
         if (good && link(temporary, path) != 0 && errno != EEXIST)
             good = rename(temporary, path) == 0; /* file systems without links */
         if (!good)
-            state_error(o, path, "cannot be written");
+            shard_error(o, path, "cannot be written", errno);
         unlink(temporary);
         status_set_temporary(NULL);
     }
@@ -311,6 +311,13 @@ char *shard_path(const ShardSet *set, uint32_t shard, const char *ending)
     return path_in(set->options, name);
 }
 
+char *shard_file_begin(const char *path)
+{
+    char *const temporary = temporary_of(path);
+    status_set_temporary(temporary); /* signals that end the process at once remove it */
+    return temporary;
+}
+
 /* What is complete reaches the disk before its name does. */
 static bool put_in_place(const Options *o, const char *temporary, const char *path)
 {
@@ -320,38 +327,16 @@ static bool put_in_place(const Options *o, const char *temporary, const char *pa
     if (fd >= 0)
         close(fd);
     errno = cause;
-    return (synced && rename(temporary, path) == 0) || state_error(o, path, "cannot be written");
+    return (synced && rename(temporary, path) == 0) ||
+           shard_error(o, path, "cannot be written", errno);
 }
 
-static bool is_done(const ShardSet *set, uint32_t shard, const ShardWork *work, const char *path)
+bool shard_file_end(const Options *o, char *temporary, const char *path, bool complete)
 {
-    return access(path, F_OK) == 0 && work->check(work->context, set, shard, path);
-}
-
-bool shard_was_done(const ShardSet *set, uint32_t shard, const ShardWork *work)
-{
-    char *const path = shard_path(set, shard, work->ending);
-    const bool done = is_done(set, shard, work, path);
-    free(path);
-    return done;
-}
-
-ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *work)
-{
-    char *const path = shard_path(set, shard, work->ending), *const temporary = temporary_of(path);
-    ShardOutcome outcome = SHARD_WAS_DONE;
-    if (!is_done(set, shard, work, path)) {
-        status_set_temporary(temporary); /* signals that end the process at once remove it */
-        outcome = work->run(work->context, set, shard, shard_inputs(set, shard), temporary) &&
-                          shard_is_certain(set->options, set->stream) &&
-                          put_in_place(set->options, temporary, path)
-                      ? SHARD_DONE
-                      : SHARD_FAILED;
-        if (outcome == SHARD_FAILED)
-            unlink(temporary);
-        status_set_temporary(NULL);
-    }
+    const bool kept = complete && put_in_place(o, temporary, path);
+    if (!kept)
+        unlink(temporary);
+    status_set_temporary(NULL);
     free(temporary);
-    free(path);
-    return outcome;
+    return kept;
 }

@@ -50,61 +50,62 @@ static ImgstatDataset *create_dataset(void)
     return dataset;
 }
 
-static void complain_of(const Options *o, const char *path, const char *what, int cause)
+/* The text that is kept of a shard; freed by the caller. */
+static char *text_path(const ShardSet *set, uint32_t shard)
 {
-    char *const name = text_display(path);
-    fprintf(stderr, "%s: %s: %s%s%s\n", o->command, name, what, cause != 0 ? ": " : "",
-            cause != 0 ? strerror(cause) : "");
-    free(name);
-    status_raise(STATUS_FAILED);
+    return shard_path(set, shard, set->options->transform.output != NULL ? "done" : "out");
 }
 
-static bool run_shard(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
-                      const char *path)
+/* Whether the folder has the whole text of a shard, and its record where one is kept. */
+static bool is_done(const ShardSet *set, uint32_t shard)
 {
-    const Work *const work = context;
+    char *const path = text_path(set, shard);
+    const bool done = kept_text_is_whole(path) &&
+                      (!is_merged(set->options) || dataset_shard_is_there(set, shard));
+    free(path);
+    return done;
+}
+
+/* Does a shard and writes what is kept of it. Returns false after a sentence. */
+static bool write_shard(const Work *work, const ShardSet *set, uint32_t shard, const char *path)
+{
     FILE *const out = fopen(path, "wbe");
-    if (out == NULL) {
-        complain_of(set->options, path, "cannot be written", errno);
-        return false;
-    }
+    if (out == NULL)
+        return shard_error(set->options, path, "cannot be written", errno);
     ImgstatDataset *record = NULL;
     if (is_merged(set->options))
         record = create_dataset();
-    bool good = kept_text_make(work->command, set, shard, work->several, inputs, record, out);
+    bool good = kept_text_make(work->command, set, shard, work->several, shard_inputs(set, shard),
+                               record, out);
     const bool closed = fclose(out) == 0;
     if (good && !closed)
-        complain_of(set->options, path, "cannot be written", errno);
+        shard_error(set->options, path, "cannot be written", errno);
     good = good && closed && (record == NULL || dataset_shard_save(set, shard, record));
     imgstat_dataset_destroy(record);
     return good;
 }
 
-static bool check(void *context, const ShardSet *set, uint32_t shard, const char *path)
+/* Does a shard, unless the folder has it. Returns false after a sentence. */
+static bool keep_shard(const Work *work, const ShardSet *set, uint32_t shard)
 {
-    (void)context;
-    return kept_text_is_whole(path) &&
-           (!is_merged(set->options) || dataset_shard_is_there(set, shard));
-}
-
-static ShardWork work_of(const Options *o, const Work *work)
-{
-    return (ShardWork){.ending = o->transform.output != NULL ? "done" : "out",
-                       .context = (void *)work,
-                       .run = run_shard,
-                       .check = check};
+    if (is_done(set, shard))
+        return true;
+    char *const path = text_path(set, shard), *const temporary = shard_file_begin(path);
+    const bool good =
+        write_shard(work, set, shard, temporary) && shard_is_certain(set->options, set->stream);
+    const bool kept = shard_file_end(set->options, temporary, path, good);
+    free(path);
+    return kept;
 }
 
 /* Whether a shard that is wanted is not done. */
-static bool any_left(const ShardSet *set, const ShardCommand *command)
+static bool any_left(const ShardSet *set)
 {
     const Options *const o = set->options;
-    const Work own = {.command = command};
-    const ShardWork work = work_of(o, &own);
     bool left = o->state == NULL ||
                 (o->transform.save_transfer != NULL && !input_is_file(o->transform.save_transfer));
     for (uint32_t k = 1; k <= set->n && !left; k++)
-        left = shard_is_wanted(o, k) && !shard_was_done(set, k, &work);
+        left = shard_is_wanted(o, k) && !is_done(set, k);
     return left;
 }
 
@@ -128,22 +129,21 @@ static bool do_wanted(const ShardSet *set, const ShardCommand *command, ImgstatD
                       PartRun *sum)
 {
     const Options *const o = set->options;
-    const Work own = {.command = command, .several = find_several(set)};
-    const ShardWork work = work_of(o, &own);
+    const Work work = {.command = command, .several = find_several(set)};
     Progress progress = progress_begin("shards: ", set->n, o->quiet);
     bool good = true;
     for (uint32_t k = 1; k <= set->n && status_interrupted() == 0; k++) {
         if (!shard_is_wanted(o, k))
             continue;
-        good = shard_run(set, k, &work) != SHARD_FAILED && /* what stopped it stops the next one */
+        good = keep_shard(&work, set, k) && /* what stopped it stops the next one */
                (all == NULL || dataset_shard_add(set, k, all));
         progress_clear(&progress);
         if (!good)
             break;
-        char *const path = shard_path(set, k, work.ending);
+        char *const path = text_path(set, k);
         FILE *const kept = fopen(path, "rbe");
         if (!kept_text_print(kept, command, sum))
-            complain_of(o, path, "cannot be read any more", 0);
+            shard_error(o, path, "cannot be read any more", 0);
         if (kept != NULL)
             fclose(kept);
         free(path);
@@ -157,8 +157,8 @@ static void run_kept(const Options *o, const ShardCommand *command)
 {
     PartRun sum = {.options = o};
     ShardSet *const set = shard_set_create(o);
-    if (set != NULL && (command->prepare == NULL || !any_left(set, command) ||
-                        command->prepare(command->context))) {
+    if (set != NULL &&
+        (command->prepare == NULL || !any_left(set) || command->prepare(command->context))) {
         (void)do_wanted(set, command, NULL, &sum);
         if (command->finish != NULL)
             command->finish(command->context);
@@ -258,14 +258,13 @@ static FILE *do_shard(Member *member, uint32_t shard)
 {
     const ShardSet *const set = member->set;
     const Options *const o = set->options;
-    const ShardWork work = work_of(o, &member->work);
     const bool in_folder = o->state != NULL;
     FILE *kept = NULL;
     if (in_folder) {
-        if (shard_run(set, shard, &work) == SHARD_FAILED ||
+        if (!keep_shard(&member->work, set, shard) ||
             (is_merged(o) && !dataset_shard_add(set, shard, member->own)))
             return NULL;
-        char *const path = shard_path(set, shard, work.ending);
+        char *const path = text_path(set, shard);
         kept = fopen(path, "rbe");
         free(path);
     } else {
@@ -361,7 +360,7 @@ static bool prepare(const ShardSet *set, const ShardCommand *command)
 {
     if (command->prepare == NULL)
         return true;
-    const bool left = shard_team_agree(shard_team->leads && any_left(set, command));
+    const bool left = shard_team_agree(shard_team->leads && any_left(set));
     return !left || command->prepare(command->context);
 }
 
