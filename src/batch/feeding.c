@@ -73,7 +73,7 @@ static ImgstatResult open_device(Feeding *f, const char **name, Device **out, Im
     return IMGSTAT_OK;
 }
 
-/* Opens the device and prepares it. *out becomes NULL as above. */
+/* Opens the device and prepares it. *out becomes NULL if the processor takes its place. */
 static ImgstatResult prepare_device(Feeding *f, Device **out, ImgstatError *err)
 {
     const FedJobs *const jobs = &f->jobs;

@@ -34,7 +34,7 @@ static bool set_owner_and_mode(int fd, const struct stat *old)
     return fchmod(fd, old->st_mode & 0777) == 0 || is_refusal(errno);
 }
 
-/* Attributes that tell of the old bytes, or give them rights. */
+/* Attributes that describe the old bytes, or give them rights. */
 static bool belongs_to_bytes(const char *name)
 {
     static const char *const names[] = {"security.capability", "security.ima", "security.evm"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* whole_file.c: tells files that were cut from whole ones. */
+/* whole_file.c: finds out whether a file is whole or was cut short. */
 #include "codec/codec.h"
 
 #include <errno.h>

@@ -54,11 +54,11 @@ ImgstatResult page_batch_add(PageBatch *batch, ImgstatFile *file, const PageCoun
 /* Ends the filling, and has the pages decoded. */
 ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err);
 
-/* Waits for that, on the thread that has sent them. */
+/* Waits for the pages that were sent, on the thread that has sent them. */
 ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err);
 
-/* Waits for that, on the thread that has sent them, and counts the pages, of which there are some.
- */
+/* Waits for the pages that were sent, on the thread that has sent them, and counts them. There is
+ * one at least. */
 ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, ImgstatError *err);
 
 /* What a worker has of a device that decodes. */
@@ -77,7 +77,7 @@ void feeder_release(Feeder *feeder);
 ImgstatResult fed_page_record(const FedPages *fed, const ImgstatPage *page, BufferCache *cache,
                               Record **out, ImgstatError *err);
 
-/* Returns the pixels of a page of the file; NULL as above. */
+/* Returns the pixels of a page of the file, on the device; NULL if the processor must decode it. */
 const ImagePro *fed_page_image(const FedPages *fed, const ImgstatPage *page);
 
 #endif

@@ -14,8 +14,9 @@ struct ImgstatPending {
     DevMem all;          /* their memory */
     DevMem scratch;
     size_t n;
-    size_t measured;     /* of them, and of which nodata value and bits */
-    unsigned char *host; /* NULL, or what was measured of all of them */
+    size_t measured;     /* the first so many of them */
+    unsigned char *host; /* NULL, or a copy of these */
+    /* Of the images that were measured: */
     bool has_nodata;
     uint64_t nodata_key;
     uint8_t bits;

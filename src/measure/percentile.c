@@ -151,7 +151,7 @@ typedef struct KeyBounds {
     uint64_t lo, hi;
 } KeyBounds;
 
-/* rank: of the sample, of which stat knows the leading bits. */
+/* rank: that of the sample whose leading bits are in stat. */
 static KeyBounds key_bounds(const Tally *tally, const OrderStat *stat, uint64_t rank)
 {
     if (rank == 0 || rank == tally->n - 1) {

@@ -10,8 +10,8 @@
 
 enum { DEFLATE_RATIO = 1032 }; /* deflate cannot expand by more: 258 bytes from 2 bits */
 
-/* Chunks of this size are read under every limit for tiles: header, palette and key, of which
- * libpng would warn else. */
+/* Every limit for tiles allows chunks of this size, such as the palette: libpng would leave them
+ * out with a warning. */
 enum { LEAST_CHUNK = 1 << 16 };
 
 /* ---- What libpng calls ---- */

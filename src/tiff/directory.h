@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* directory.h: the fields of one directory of a TIFF file that tell what it is. */
+/* directory.h: the fields by which the role of a directory of a TIFF file is found. */
 #ifndef IMGSTAT_TIFF_DIRECTORY_H
 #define IMGSTAT_TIFF_DIRECTORY_H
 
@@ -20,7 +20,7 @@ typedef struct TiffField {
     uint8_t value[8]; /* as in the file */
 } TiffField;
 
-/* The fields that tell what a directory is. */
+/* The fields by which the role of a directory is found. */
 enum {
     TIFF_FIELD_NEW_TYPE,
     TIFF_FIELD_OLD_TYPE,

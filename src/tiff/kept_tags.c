@@ -15,8 +15,9 @@ typedef struct Keeping {
     bool rewrites;          /* fields that describe values or pages are not copied as they are */
 } Keeping;
 
-/* Fields that this encoder writes, that tell where pixels of the input lie or how they were
- * compressed, or that tell of values, which change. */
+/* Returns whether a field of the input is copied. Left out are fields that this encoder writes
+ * itself, that describe where pixels of the input lie or how they were compressed, and that
+ * describe values, which change. */
 static bool is_wanted(const void *context, uint16_t tag)
 {
     const Keeping *const keeping = context;

@@ -98,7 +98,7 @@ static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *w
     return res;
 }
 
-/* Returns whether a description tells of pages and types, as TIFF readers understand it. */
+/* Returns whether a description is one that programs read, about pages and sample types. */
 static bool is_for_programs(TIFF *tif)
 {
     char *text = NULL;

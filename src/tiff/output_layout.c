@@ -77,7 +77,8 @@ static bool is_lossy(uint16_t compression)
     return false;
 }
 
-/* Compressions that give back what they were given, and that libtiff writes as they are read. */
+/* Returns whether an output keeps a compression: a lossless one, which libtiff writes as it is
+ * read. */
 static bool can_keep(const TiffShape *shape, uint16_t compression)
 {
     if (is_fax(compression))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* roles.c: images, their levels and masks, and thumbnails are told apart by their directories. */
+/* roles.c: finds which pages are images, their levels and masks, and thumbnails. */
 #include "tiff/directories.h"
 
 #include <tiffio.h>

@@ -51,7 +51,7 @@ static size_t page_dimensions(const uint32_t *size, size_t n, const char *axes,
     if (pages && pages->samples > 1 && n > 2 &&
         (size[n - 1] == pages->samples || size[n - 3] == pages->samples))
         of_page = 3;
-    /* Other programs copy the text to files with fewer samples: rows and columns tell. */
+    /* Other programs copy the text to files with fewer samples: rows and columns decide. */
     if (pages && n > 2 && size[n - 3] == pages->height && size[n - 2] == pages->width &&
         (size[n - 2] != pages->height || size[n - 1] != pages->width))
         of_page = 3;

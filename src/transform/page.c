@@ -281,7 +281,7 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                               .sample = sample,
                               .bits = bits,
                               .alpha = page->alpha,
-                              .has_nodata = undefined.tells,
+                              .has_nodata = undefined.named,
                               .nodata = undefined.nodata,
                               .mapped = true,
                               .converts =

@@ -46,7 +46,7 @@ Undefined undefined_of(const ImgstatWrite *write, const Decoder *decoder,
     u.holes.masked = masked && (write->has_nodata || u.holes.masked);
     u.holes.nan = page->has_nodata && isnan(imgstat_value_double(page->nodata));
     u.any = u.holes.fills || u.holes.masked;
-    u.tells = shape->has_hole || (decoder->how.has_nodata && page->has_nodata);
+    u.named = shape->has_hole || (decoder->how.has_nodata && page->has_nodata);
     u.nodata =
         shape->has_hole ? sample_value(transfer->range.sample, shape->hole_key) : page->nodata;
     return u;

@@ -13,7 +13,7 @@ typedef struct Undefined {
     bool given;      /* the value was asked for */
     int16_t alpha;   /* this channel stays */
     Holes holes;     /* what they become; with `masked` the page has a mask */
-    bool tells;      /* the output names `nodata`, and not what the input does */
+    bool named;      /* the output names `nodata`, and not what the input does */
     bool has_nodata; /* the output has a nodata value: `nodata` */
     ImgstatValue nodata;
 } Undefined;

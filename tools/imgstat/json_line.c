@@ -115,7 +115,7 @@ static void put_items(FILE *out, json_object *array)
     fputc(']', out);
 }
 
-/* json-c's own texts lose what they have no memory for, and do not tell. */
+/* json-c's own texts silently lose what they have no memory for. */
 static void put(FILE *out, json_object *value)
 {
     switch (json_object_get_type(value)) {

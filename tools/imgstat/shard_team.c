@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_team.c: how many shards a team makes, which of them come first, and what members tell each
- * other. */
+/* shard_team.c: how many shards a team makes, which of them come first, and the messages among
+ * members. */
 #include "shard_team.h"
 #include "status.h"
 #include "text.h"

@@ -14,7 +14,7 @@
 typedef struct Sidecar {
     const char *ending;
     bool replaces; /* takes the place of the image's ending; else follows it */
-    bool ages;     /* tells of samples, and is wrong once these change */
+    bool ages;     /* describes samples, and is wrong once these change */
 } Sidecar;
 
 static const Sidecar sidecars[] = {

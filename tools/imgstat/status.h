@@ -27,7 +27,7 @@ void status_catch_gently(void);
 void status_outlive_readers(void);
 int status_interrupted(void); /* the remembered signal, or 0; any thread */
 
-void status_raise(int status); /* main thread only */
+void status_raise(int status); /* any thread; a lower status changes nothing */
 int status_get(void);
 /* Sets the exit status and returns the old one, for a part of the work that has its own. */
 int status_exchange(int status);

@@ -18,9 +18,10 @@ void together_destroy(Together *together); /* accepts NULL */
  * context: a Together. */
 bool together_measure(void *context);
 
-/* Returns the options for transforming a shard, with the transfer; NULL if no input was
- * measured. */
+/* Returns the options for transforming a shard. */
 const Options *together_options(const Together *together);
+
+/* Returns the transfer of all inputs; NULL if none was measured. */
 const ImgstatTransfer *together_transfer(const Together *together);
 
 /* Makes the jobs of files that could not be measured fail for that reason. */
