@@ -65,9 +65,7 @@ static void emit(void *context, const char *text, size_t bytes)
     while (text < end) {
         const char *const newline = memchr(text, '\n', (size_t)(end - text));
         const size_t length = (size_t)((newline != NULL ? newline : end) - text);
-        char *const line = text_alloc(length + 1);
-        memcpy(line, text, length);
-        line[length] = '\0';
+        char *const line = text_copy_part(text, length);
         const bool heading = strchr(line, '\t') == NULL;
         if (stats->table == NULL) {
             stats->table = table_create();

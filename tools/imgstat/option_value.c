@@ -225,9 +225,7 @@ static void add_percentile(Options *o, double value, const char *key, size_t len
         memcpy(keys, o->percentile_keys, (n - 1) * sizeof *keys);
     }
     values[n - 1] = value;
-    keys[n - 1] = text_alloc(length + 1);
-    memcpy(keys[n - 1], key, length);
-    keys[n - 1][length] = '\0';
+    keys[n - 1] = text_copy_part(key, length);
     free(o->percentiles);
     free(o->percentile_keys);
     o->percentiles = values;

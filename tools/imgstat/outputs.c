@@ -95,14 +95,6 @@ typedef struct Place {
     const char *to;    /* its name as the output was named */
 } Place;
 
-static char *copy(const char *text, size_t length)
-{
-    char *const out = text_alloc(length + 1);
-    memcpy(out, text, length);
-    out[length] = '\0';
-    return out;
-}
-
 /* The path that links lead to, of what is there; what is not will be made in there. */
 static char *resolve(const char *path)
 {
@@ -111,8 +103,9 @@ static char *resolve(const char *path)
         return all;
     const char *const slash = strrchr(path, '/'), *const name = slash != NULL ? slash + 1 : path;
     if (slash == path || *name == '\0' || strcmp(path, ".") == 0) /* a working folder may be gone */
-        return copy(path, strlen(path));
-    char *const folder = slash != NULL ? copy(path, (size_t)(slash - path)) : copy(".", 1);
+        return text_copy(path);
+    char *const folder =
+        slash != NULL ? text_copy_part(path, (size_t)(slash - path)) : text_copy(".");
     char *const above = resolve(folder);
     const size_t bytes = strlen(above) + strlen(name) + 2;
     char *const out = text_alloc(bytes);
@@ -318,8 +311,7 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
         if (folder) {
             path = path_in_folder(t, input);
         } else if (!none) {
-            path = text_alloc(strlen(t->output) + 1);
-            strcpy(path, t->output);
+            path = text_copy(t->output);
         }
         out->paths[out->n] = path;
         out->jobs[out->n] = input_job(input);

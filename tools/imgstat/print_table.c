@@ -39,9 +39,8 @@ static void fix_widths(Table *table)
             continue;
         for (size_t column = 0; column < COLUMNS_MAX && cell != NULL; column++) {
             const char *const tab = strchr(cell, '\t');
-            char *const text = strndup(cell, tab != NULL ? (size_t)(tab - cell) : strlen(cell));
-            if (text == NULL)
-                text_no_memory();
+            char *const text =
+                text_copy_part(cell, tab != NULL ? (size_t)(tab - cell) : strlen(cell));
             size_t width = text_width(text) - (text[0] == CELL_RIGHT);
             if (column == 0 && table->screen == 0 && width > WIDEST_NAME)
                 width = WIDEST_NAME;
@@ -131,8 +130,7 @@ void table_flush(Table *table)
 
 void table_add(Table *table, const char *line)
 {
-    char *const copied = text_alloc(strlen(line) + 1);
-    table->waiting[table->n_waiting++] = strcpy(copied, line);
+    table->waiting[table->n_waiting++] = text_copy(line);
     if (table->fixed || table->n_waiting == WAITING_MAX)
         table_flush(table);
 }

@@ -197,7 +197,7 @@ static char *line_at(const char *text, const char *from)
 {
     while (from > text && from[-1] != '\n')
         from--;
-    return strndup(from, strcspn(from, "\n"));
+    return text_copy_part(from, strcspn(from, "\n"));
 }
 
 static bool compare(const ShardSet *set, const char *path, const char *wanted)
@@ -217,8 +217,6 @@ static bool compare(const ShardSet *set, const char *path, const char *wanted)
         while (found[at] != '\0' && found[at] == wanted[at])
             at++;
         char *const was = line_at(found, found + at), *const is = line_at(wanted, wanted + at);
-        if (was == NULL || is == NULL)
-            text_no_memory();
         usage_error(o->command,
                     "%s belongs to another command, to other inputs or options: there it is '%s', "
                     "here '%s'",

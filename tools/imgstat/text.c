@@ -53,6 +53,14 @@ char *text_copy(const char *text)
     return memcpy(text_alloc(bytes), text, bytes);
 }
 
+char *text_copy_part(const char *text, size_t length)
+{
+    char *const out = text_alloc(length + 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return out;
+}
+
 static char *repair(const char *bytes, bool mask)
 {
     const size_t capacity = imgstat_text_utf8(bytes, mask, NULL, 0) + 1;

@@ -22,6 +22,9 @@ void *text_room(void *items, size_t n, size_t *capacity, size_t bytes);
 /* Returns a copy of a text; the caller frees it. */
 char *text_copy(const char *text);
 
+/* Returns a copy of the first `length` bytes; the caller frees it. */
+char *text_copy_part(const char *text, size_t length);
+
 /* Returns valid UTF-8: each maximal invalid piece becomes U+FFFD. The caller frees it. */
 char *text_utf8(const char *bytes);
 /* Returns text for a terminal: as text_utf8, and control characters become '?'. The caller frees
