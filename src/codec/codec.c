@@ -407,8 +407,3 @@ ImgstatResult encoder_finish(Encoder *encoder, ImgstatError *err)
                           encoder->next_row, encoder->page.height);
     return encoder->format->finish(encoder, err);
 }
-
-uint64_t imgstat_file_lost_rows(const ImgstatFile *file)
-{
-    return file->decoder->salvage.all_rows;
-}

@@ -200,3 +200,8 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
         imgstat_image_set_nodata(image, page->nodata);
     return IMGSTAT_OK;
 }
+
+uint64_t imgstat_file_lost_rows(const ImgstatFile *file)
+{
+    return file->decoder->salvage.all_rows;
+}
