@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Bounds the allocation. No machine has as many processors. */
@@ -90,6 +91,17 @@ bool thread_start(pthread_t *id, void *(*run)(void *context), void *context)
     const bool started = pthread_create(id, NULL, run, context) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
+}
+
+bool thread_wait_briefly(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    enum { WAIT_NS = 50000000, SECOND_NS = 1000000000 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_NS;
+    until.tv_sec += until.tv_nsec / SECOND_NS;
+    until.tv_nsec %= SECOND_NS;
+    return pthread_cond_timedwait(condition, lock, &until) == 0;
 }
 
 /* The others do the tasks of a worker that cannot be started. */

@@ -13,6 +13,10 @@ typedef struct ThreadPool ThreadPool;
  * refuses. */
 bool thread_start(pthread_t *id, void *(*run)(void *context), void *context);
 
+/* Waits for a condition, but for 50 ms at most: its caller then asks whether work is cancelled. The
+ * lock is held. Returns whether the condition was signalled. */
+bool thread_wait_briefly(pthread_cond_t *condition, pthread_mutex_t *lock);
+
 /* Returns how many processors the process may run on. */
 unsigned thread_pool_processors(void);
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum {
     WORKERS_MAX = 256,
@@ -159,14 +158,8 @@ static void *thread_main(void *context)
  * and after. */
 static void wait_for_arrival(Ring *ring)
 {
-    enum { POLL_NS = 50000000 };
     const InOrder *const order = ring->order;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += POLL_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    if (pthread_cond_timedwait(&ring->arrived, &ring->lock, &until) == 0 || !order->stopped)
+    if (thread_wait_briefly(&ring->arrived, &ring->lock) || !order->stopped)
         return;
     pthread_mutex_unlock(&ring->lock);
     const bool stopped = order->stopped(order->context);

@@ -2,9 +2,10 @@
 /* reference.c: the file that others are matched to, measured once for each way of its channels. */
 #include "transform/reference.h"
 
+#include "base/thread_pool.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { MODES = IMGSTAT_LUMA + 1 };
 
@@ -133,15 +134,9 @@ static ImgstatResult measure(Reference *reference, TransformWorker *worker, Imgs
 static ImgstatResult wait_for_others(Reference *reference, const TransformWorker *worker,
                                      ImgstatError *err)
 {
-    enum { POLL_NS = 50000000 };
     while (reference->measuring) {
-        struct timespec until;
         IMGSTAT_TRY(cancel_check(&worker->device->cancel, err));
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += POLL_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        (void)pthread_cond_timedwait(&reference->measured, &reference->lock, &until);
+        (void)thread_wait_briefly(&reference->measured, &reference->lock);
     }
     return IMGSTAT_OK;
 }
