@@ -191,11 +191,7 @@ static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
 {
     TiffLayout *const layout = &td->layout;
     TIFF *const tif = td->handle.tif;
-    if (layout->photometric != PHOTOMETRIC_YCBCR && layout->compression != COMPRESSION_OJPEG)
-        return IMGSTAT_OK;
-    if (tiff_jpeg_converts(layout))
-        return IMGSTAT_OK;
-    if (layout->photometric != PHOTOMETRIC_YCBCR)
+    if (layout->photometric != PHOTOMETRIC_YCBCR || tiff_jpeg_converts(layout))
         return IMGSTAT_OK;
     char why[1024] = "";
     /* TIFFRGBAImageOK lets pass what the conversion then refuses, or gives as bytes without sign.
