@@ -2,6 +2,7 @@
 /* photoshop.c: walks through the list of image resources. */
 #include "codec/photoshop.h"
 
+#include "base/byteswap.h"
 #include "codec/iptc.h"
 
 #include <stdlib.h>
@@ -30,9 +31,9 @@ static size_t resource_bytes(const uint8_t *data, size_t bytes, size_t at, unsig
     if (bytes - at < RESOURCE_HEAD + name + 4)
         return 0;
     const uint8_t *const size = head + RESOURCE_HEAD + name;
-    const size_t n = (size_t)size[0] << 24 | (size_t)size[1] << 16 | (size_t)size[2] << 8 | size[3];
+    const size_t n = (size_t)load_number(size, 4, true);
     const size_t before = RESOURCE_HEAD + name + 4;
-    *number = (unsigned)(head[4] << 8 | head[5]);
+    *number = (unsigned)load_number(head + 4, 2, true);
     if (n > bytes - at - before)
         return 0;
     return before + even(n) < bytes - at ? before + even(n) : bytes - at;
