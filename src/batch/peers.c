@@ -35,7 +35,7 @@ static void add_counts(ByteReader *reader, uint64_t *counts, size_t n)
 void peers_put_request(ByteWriter *writer, const ReadRequest *request, uint16_t channels)
 {
     for (size_t i = 0; i < request->n_digits; i++)
-        put_counts(writer, request->digits[i].bins, 65536);
+        put_counts(writer, request->digits[i].bins, DIGIT_BINS);
     for (size_t i = 0; i < request->n_ranges; i++)
         put_counts(writer, request->ranges[i].bins, request->ranges[i].n_bins);
     for (size_t i = 0; i < request->n_gathers; i++) {
@@ -49,7 +49,7 @@ void peers_put_request(ByteWriter *writer, const ReadRequest *request, uint16_t 
 void peers_clear_request(const ReadRequest *request, uint16_t channels)
 {
     for (size_t i = 0; i < request->n_digits; i++)
-        memset(request->digits[i].bins, 0, 65536 * sizeof(uint64_t));
+        memset(request->digits[i].bins, 0, DIGIT_BINS * sizeof(uint64_t));
     for (size_t i = 0; i < request->n_ranges; i++)
         memset(request->ranges[i].bins, 0, request->ranges[i].n_bins * sizeof(uint64_t));
     for (size_t i = 0; i < request->n_gathers; i++)
@@ -61,7 +61,7 @@ void peers_clear_request(const ReadRequest *request, uint16_t channels)
 void peers_add_request(ByteReader *reader, const ReadRequest *request, uint16_t channels)
 {
     for (size_t i = 0; i < request->n_digits; i++)
-        add_counts(reader, request->digits[i].bins, 65536);
+        add_counts(reader, request->digits[i].bins, DIGIT_BINS);
     for (size_t i = 0; i < request->n_ranges; i++)
         add_counts(reader, request->ranges[i].bins, request->ranges[i].n_bins);
     for (size_t i = 0; i < request->n_gathers; i++) {

@@ -6,7 +6,7 @@
 
 static size_t count_bins(const ReadRequest *request)
 {
-    size_t n = request->n_digits * 65536;
+    size_t n = request->n_digits * DIGIT_BINS;
     for (size_t i = 0; i < request->n_ranges; i++)
         n += request->ranges[i].n_bins;
     return n;
@@ -40,7 +40,7 @@ ImgstatResult request_copy_make(const ReadRequest *request, uint16_t channels, s
         return error_memory(err, bins * sizeof *copy->counts, "counters");
     }
     uint64_t *at = copy->counts;
-    for (size_t i = 0; i < request->n_digits; i++, at += 65536) {
+    for (size_t i = 0; i < request->n_digits; i++, at += DIGIT_BINS) {
         copy->request.digits[i] = request->digits[i];
         copy->request.digits[i].bins = at;
     }
@@ -58,7 +58,7 @@ void request_copy_add(const RequestCopy *copy, const ReadRequest *into, uint16_t
     if (!copy->made || copy->shared || !copy->counts)
         return;
     for (size_t i = 0; i < into->n_digits; i++)
-        for (size_t k = 0; k < 65536; k++)
+        for (size_t k = 0; k < DIGIT_BINS; k++)
             into->digits[i].bins[k] += from->digits[i].bins[k];
     for (size_t i = 0; i < into->n_ranges; i++)
         for (size_t k = 0; k < into->ranges[i].n_bins; k++)

@@ -52,6 +52,9 @@ typedef struct PixelView {
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
+/* A digit: the bits of a key that one read counts. */
+enum { DIGIT_BITS = 16, DIGIT_BINS = 1 << DIGIT_BITS };
+
 /* Counts the next 16 bits of the keys whose leading bits are known: one step of a radix select.
  * bins[k] counts the valid samples of `channel` with key >> (shift + 16) == prefix and
  * (key >> shift) & 0xFFFF == k. */
@@ -59,7 +62,7 @@ typedef struct DigitCount {
     uint16_t channel;
     uint8_t shift; /* 0, 16 or 32 */
     uint64_t prefix;
-    uint64_t *bins; /* 65,536 on the host, added to */
+    uint64_t *bins; /* DIGIT_BINS on the host, added to */
 } DigitCount;
 
 /* Counts between ascending edges: bins[k] counts the valid samples of `channel` with

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 enum {
-    DIGIT_BITS = 16,
-    DIGIT_BINS = 65536,
     MAX_ITEMS = 64,     /* ranges and bins that one read looks for */
     MANY_READS = 32,    /* where gathering would take more, bins of DENSE samples are counted */
     DENSE = DIGIT_BINS, /* counting takes a bin's counters, gathering two keys a sample */

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-enum { DIGIT_BITS = 16, DIGIT_BINS = 65536 };
-
 /* Returns the bin that holds the sample of rank *rank. *rank becomes the rank within the bin.
  * Returns n if there are too few samples. */
 static size_t find_rank(const uint64_t *bins, size_t n, uint64_t *rank)

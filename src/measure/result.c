@@ -135,8 +135,8 @@ static ImgstatResult make_histograms(Work *work, ImgstatError *err)
             continue;
         DigitCount *const top = &work->tops[work->n_tops];
         *top = (DigitCount){.channel = c, .shift = 0, .prefix = UINT64_MAX >> 16};
-        if (!(top->bins = buffer_cache_acquire_zeroed(cache, 65536, sizeof *top->bins)))
-            return error_memory(err, 65536 * sizeof *top->bins, "counters");
+        if (!(top->bins = buffer_cache_acquire_zeroed(cache, DIGIT_BINS, sizeof *top->bins)))
+            return error_memory(err, DIGIT_BINS * sizeof *top->bins, "counters");
         work->n_tops++;
     }
     return IMGSTAT_OK;
@@ -201,7 +201,7 @@ static void add_tops(Work *work)
 {
     for (size_t i = 0; i < work->n_tops; i++) {
         Histogram *const h = &work->out->channel[work->tops[i].channel].histogram;
-        h->counts[h->top_bin] += work->tops[i].bins[65535];
+        h->counts[h->top_bin] += work->tops[i].bins[DIGIT_BINS - 1];
     }
 }
 
