@@ -126,6 +126,16 @@ bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key)
     return key_of_integer(s, negative, magnitude, key);
 }
 
+uint64_t sample_raw_missing(ImgstatSample s, const ImgstatValue *nodata)
+{
+    uint64_t key = sample_key(s, 0);
+    if (nodata && sample_is_float(s) && isnan(imgstat_value_double(*nodata)))
+        key = sample_key_nan(s);
+    else if (nodata)
+        (void)sample_key_of(s, *nodata, &key); /* else it stays 0 */
+    return sample_raw(s, key);
+}
+
 uint64_t sample_key_ceil(ImgstatSample s, double x)
 {
     const uint32_t width = sample_bits(s);

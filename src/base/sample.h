@@ -108,6 +108,14 @@ IMGSTAT_INLINE uint64_t sample_key_infinity(ImgstatSample s, bool negative)
     return sample_key(s, negative ? inf | sign : inf);
 }
 
+/* The key of the quiet NaN of a floating type. */
+IMGSTAT_INLINE uint64_t sample_key_nan(ImgstatSample s)
+{
+    const uint64_t infinity = sample_key_infinity(s, false);
+    const uint32_t fraction = s == IMGSTAT_F16 ? 10u : s == IMGSTAT_F32 ? 23u : 52u;
+    return infinity + ((uint64_t)1 << (fraction - 1));
+}
+
 /* Returns the exact value of a key. */
 ImgstatValue sample_value(ImgstatSample s, uint64_t key);
 
@@ -117,6 +125,10 @@ double sample_double(ImgstatSample s, uint64_t key);
 /* Finds the key of `value`, converted to type s. Returns false if s cannot hold the value. Floats
  * round: a nodata value is compared after rounding to the type of the image. */
 bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key);
+
+/* Returns the raw bits of what samples hold that a file lacks: the nodata value, NaN included, or 0
+ * where there is none (NULL) or s cannot hold it. */
+uint64_t sample_raw_missing(ImgstatSample s, const ImgstatValue *nodata);
 
 /* Returns the smallest key whose value is >= x, for finite x. If there is none, it returns the
  * largest finite key + 1; of 64-bit integers the largest key, which is the result for no other

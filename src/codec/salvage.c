@@ -130,10 +130,7 @@ void salvage_fill(const Decoder *decoder, void *to, size_t pitch, uint32_t x, ui
     const ImgstatPage *const page = &decoder->page;
     const size_t bytes = imgstat_sample_bytes(page->sample);
     const size_t channels = decoder_channels(decoder);
-    uint64_t key = sample_key(page->sample, 0);
-    if (page->has_nodata)
-        (void)sample_key_of(page->sample, page->nodata, &key); /* else it stays 0 */
-    const uint64_t raw = sample_raw(page->sample, key);
+    const uint64_t raw = sample_raw_missing(page->sample, page->has_nodata ? &page->nodata : NULL);
     unsigned char *const first = (unsigned char *)to + x * channels * bytes;
     const bool whole = n == channels;
     for (uint32_t y = 0; y < rows; y++) {

@@ -160,6 +160,24 @@ static ImgstatResult check_fields(const Walk *walk, const TiffDirectory *directo
                       walk->list->n, (unsigned long long)bytes);
 }
 
+/* libtiff passes over this in silence, and takes samples for what they may not be. */
+static void warn_of_fields(const Walk *walk, const TiffDirectory *directory, uint16_t compression)
+{
+    const TiffField *const field = directory->field;
+    const uint64_t predictor =
+        tiff_field_value(walk->source, &walk->kind, &field[TIFF_FIELD_PREDICTOR], 0);
+    const uint64_t photometric =
+        tiff_field_value(walk->source, &walk->kind, &field[TIFF_FIELD_PHOTOMETRIC], 0);
+    /* Programs without libtiff undo it, and read other samples. */
+    if (predictor > PREDICTOR_NONE &&
+        (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS))
+        warnings_report(walk->warnings, "its predictor is ignored: samples %s have none",
+                        compression == COMPRESSION_NONE ? "without compression" : "in PackBits");
+    if (photometric == PHOTOMETRIC_PALETTE && field[TIFF_FIELD_COLORMAP].count == 0)
+        warnings_report(walk->warnings, "has a palette image without colours, whose indices are "
+                                        "read as gray");
+}
+
 /* Adds the directory at `at`. *next: the offset of the one behind it; 0: there is none, or this one
  * does not lie inside the file. */
 static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uint32_t place,
@@ -195,6 +213,7 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     entry->field_bytes = directory.field_bytes;
     entry->compression = (uint16_t)tiff_field_value(walk->source, &walk->kind,
                                                     &directory.field[TIFF_FIELD_COMPRESSION], 0);
+    warn_of_fields(walk, &directory, entry->compression);
     entry->width = dimension(walk, &directory.field[TIFF_FIELD_WIDTH]);
     entry->height = dimension(walk, &directory.field[TIFF_FIELD_HEIGHT]);
     walk->facts[list->n - 1] = facts_of(walk, &directory);

@@ -42,6 +42,9 @@ enum {
     TIFF_FIELD_STRIP_BYTES,
     TIFF_FIELD_TILES,
     TIFF_FIELD_TILE_BYTES,
+    /* Of what libtiff passes over without a word: */
+    TIFF_FIELD_PREDICTOR,
+    TIFF_FIELD_COLORMAP,
     TIFF_FIELDS
 };
 

@@ -13,6 +13,7 @@
 typedef struct Keeping {
     const TiffShape *shape; /* of the output */
     bool rewrites;          /* fields that describe values or pages are not copied as they are */
+    bool drops_nodata;
 } Keeping;
 
 /* Returns whether a field of the input is copied. Left out are fields that this encoder writes
@@ -74,6 +75,8 @@ static bool is_wanted(const void *context, uint16_t tag)
     case TIFFTAG_SUBFILETYPE:
     case TIFFTAG_OSUBFILETYPE:
         return keeping->shape->keeps_type;
+    case TIFFTAG_GDAL_NODATA:
+        return !keeping->drops_nodata;
     default:
         return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
     }
@@ -207,6 +210,25 @@ static bool is_wanted_of_thumbnail(const void *context, uint16_t tag)
            is_wanted_still(context, tag);
 }
 
+/* A nodata value that marks no sample of the input, as its type cannot hold it or it is an index of
+ * a palette, could mark some where the output has other samples. */
+static ImgstatResult drop_nodata(const Rewriting *r, const TiffDecoder *td, const EncodePage *page,
+                                 Keeping *keeping, ImgstatError *err)
+{
+    TiffLoaded field;
+    const bool palette = td->map8 || td->map16;
+    if (td->base.page.has_nodata || tiff_tags_have(r->tags, TIFFTAG_GDAL_NODATA) ||
+        (!palette && tiff_keeps_samples(&td->base, page)))
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(tiff_tag_load(r->from, tiff_page_at(td), TIFFTAG_GDAL_NODATA, &field, err));
+    keeping->drops_nodata = field.data != NULL;
+    if (field.data)
+        warnings_report(r->warnings, "the nodata value of its input, which marks no sample there, "
+                                     "is left out: it could mark some here");
+    free(field.data);
+    return IMGSTAT_OK;
+}
+
 /* The page comes from another format. */
 static ImgstatResult convert_fields(TiffFile *file, Decoder *like, const EncodePage *page,
                                     Warnings *warnings, TiffTags *tags, ImgstatError *err)
@@ -239,7 +261,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     const bool of_preview =
         parent != IMGSTAT_NO_PAGE && list->entry[parent].role == IMGSTAT_ROLE_THUMBNAIL;
     const bool is_known = isfinite(page->low) && isfinite(page->high);
-    const Keeping keeping = {.shape = shape, .rewrites = page->mapped || encoder->chain};
+    Keeping keeping = {.shape = shape, .rewrites = page->mapped || encoder->chain};
     const FieldChange change = {.values = page->mapped,
                                 .converts = page->converts,
                                 .from_sample = like->page.sample,
@@ -265,6 +287,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
         IMGSTAT_TRY(rewrite_fields(&rewriting, tiff_page_at(td), err));
     if (keeping.rewrites && of_preview)
         IMGSTAT_TRY(rewrite_fields(&rewriting, list->entry[parent].at, err));
+    IMGSTAT_TRY(drop_nodata(&rewriting, td, page, &keeping, err));
     IMGSTAT_TRY(tiff_tags_copy(file, &from, tiff_page_at(td),
                                tiff_keeps_samples(like, page)          ? is_wanted
                                : page->channels == like->page.channels ? is_wanted_of_channels

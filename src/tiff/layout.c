@@ -95,6 +95,7 @@ static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
     TiffLayout *const layout = &td->layout;
     ImgstatPage *const page = &td->base.page;
     uint16_t planar = PLANARCONFIG_CONTIG, fill = FILLORDER_MSB2LSB;
+    uint32_t depth = 1, tile_depth = 1;
     *layout = (TiffLayout){.photometric = PHOTOMETRIC_MINISBLACK};
     page->width = page->height = 0;
     TIFFGetField(tif, TIFFTAG_IMAGEWIDTH, &page->width);
@@ -110,6 +111,13 @@ static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
     if (layout->samples == 0)
         return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
                           "an image without samples");
+    TIFFGetFieldDefaulted(tif, TIFFTAG_IMAGEDEPTH, &depth);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_TILEDEPTH, &tile_depth);
+    if (depth > 1 || tile_depth > 1)
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, td->base.source->name,
+                          "holds a volume in one page (ImageDepth %u, TileDepth %u), which is not "
+                          "supported",
+                          depth, tile_depth);
     layout->planes = planar == PLANARCONFIG_SEPARATE ? layout->samples : 1;
     layout->per_tile = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
     layout->swapped = TIFFIsByteSwapped(tif);

@@ -478,10 +478,7 @@ void tiff_nodata_read(TiffDecoder *td)
 void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n)
 {
     const size_t bytes = imgstat_sample_bytes(page->sample);
-    uint64_t key = 0;
-    memset(to, 0, n * bytes);
-    if (!page->has_nodata || !sample_key_of(page->sample, page->nodata, &key))
-        return;
+    const uint64_t raw = sample_raw_missing(page->sample, page->has_nodata ? &page->nodata : NULL);
     for (size_t i = 0; i < n; i++)
-        store_raw((unsigned char *)to + i * bytes, bytes, sample_raw(page->sample, key));
+        store_raw((unsigned char *)to + i * bytes, bytes, raw);
 }

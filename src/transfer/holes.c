@@ -11,7 +11,7 @@ bool sample_holds(ImgstatSample sample, uint8_t bits, ImgstatValue value, uint64
 {
     uint64_t lo, hi;
     if (sample_is_float(sample) && isnan(imgstat_value_double(value))) {
-        *key = map_nan(sample);
+        *key = sample_key_nan(sample);
         return true;
     }
     if (!sample_key_of(sample, value, key))
@@ -26,7 +26,7 @@ void shape_set_hole(TransferShape *shape, ImgstatSample to, ImgstatValue nodata)
     if (sample_holds(to, 0, nodata, &key))
         return;
     shape->has_hole = true;
-    shape->hole_key = sample_is_float(to) ? map_nan(to) : map_key(to, 0.0);
+    shape->hole_key = sample_is_float(to) ? sample_key_nan(to) : map_key(to, 0.0);
 }
 
 void shape_set_hole_in_memory(TransferShape *shape, ImgstatSample to)

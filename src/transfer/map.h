@@ -67,14 +67,6 @@ IMGSTAT_INLINE uint64_t map_key(ImgstatSample s, double x)
     return zero + (uint64_t)whole;
 }
 
-/* The key of the quiet NaN of a floating type. */
-IMGSTAT_INLINE uint64_t map_nan(ImgstatSample s)
-{
-    const uint64_t infinity = sample_key_infinity(s, false);
-    const uint32_t fraction = s == IMGSTAT_F16 ? 10u : s == IMGSTAT_F32 ? 23u : 52u;
-    return infinity + ((uint64_t)1 << (fraction - 1));
-}
-
 /* Whether a key is that of NaN or of an infinity. */
 IMGSTAT_INLINE bool map_undefined(ImgstatSample s, uint64_t key)
 {
@@ -303,7 +295,7 @@ IMGSTAT_INLINE uint64_t map_unchanged(const Map *map, uint64_t key)
         return key;
     const double x = map_value(map->from, key);
     if (sample_is_float(map->to.sample))
-        return x == x ? map_key(map->to.sample, x) : map_nan(map->to.sample);
+        return x == x ? map_key(map->to.sample, x) : sample_key_nan(map->to.sample);
     return x == x ? map_key(map->to.sample, x) : map->to.lo_key;
 }
 

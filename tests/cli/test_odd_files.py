@@ -568,5 +568,80 @@ def test_nodata_of_page_after_page(program, folder):
                 check(made == alone[n], f"{bits} bits, {name.name}")
 
 
+def test_absent_strips_of_nan(program, folder):
+    """They held 0, and counted, where the nodata value is NaN."""
+    name = folder / "in.tif"
+    for bits, letter in ((16, "e"), (32, "f"), (64, "d")):
+        strip = struct.pack(f"<8{letter}", *range(8))
+        for nodata, count, key in (("nan", 8, "nan"), ("-inf", 8, "nodata"), (None, 24, "nan")):
+            text = [(42113, 2, nodata.encode() + b"\0")] if nodata else []
+            name.write_bytes(tiff_file(strip, [(256, 4, [8]), (257, 4, [3]), (258, 3, [bits]), (259, 3, [1]), (262, 3, [1]),
+                                               (273, 4, [0, 8, 0]), (277, 3, [1]), (278, 4, [1]), (279, 4, [0, len(strip), 0]),
+                                               (339, 3, [3]), *text]))
+            line = stats(program, name)[0]
+            check((line["channels"][0]["count"], line["channels"][0]["sum"]) == (count, 28.0), f"{bits} {nodata}: {line}")
+            check(("nodata" if nodata else "count as 0") in line["warnings"][0], f"{bits} {nodata}: {line['warnings']}")
+            run(program, "normalize", "--force", name, "-o", folder / "out.tif")
+            made = channels(program, folder / "out.tif")[0]
+            check((made["count"], made[key]) == (count, 24 - count), f"{bits} {nodata}: {made} is written")
+
+
+def test_nodata_that_marks_nothing(program, folder):
+    """A nodata value beyond the type of the input, or an index of its palette, was written into outputs of other
+    samples, where valid ones have that value."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    gray = [(256, 4, [16]), (257, 4, [16]), (258, 3, [8]), (259, 3, [1]), (262, 3, [1]), (273, 4, [8]), (277, 3, [1]),
+            (278, 4, [16]), (279, 4, [256])]
+    palette = [*gray[:4], (262, 3, [3]), *gray[5:], (320, 3, [257 * v for v in range(256)] * 3)]
+    for what, tags, nodata, words, goes in (
+            ("beyond u8", gray, "65535", ("--depth", "16"), True), ("beyond u8", gray, "-1", ("--depth", "float"), True),
+            ("beyond u8", gray, "300", (), False), ("in u8", gray, "255", ("--depth", "16"), False),
+            ("index", palette, "3", ("--depth", "16"), True), ("index", palette, "3", ("--out-nodata", "9"), False),
+            ("index", palette, "3", (), False)):
+        name.write_bytes(tiff_file(bytes(range(256)), [*tags, (42113, 2, nodata.encode() + b"\0")]))
+        done = run(program, "normalize", "--force", *words, name, "-o", out)
+        check((b"marks no sample" in done.stderr) == goes, f"{what} {words}: {done.stderr!r}")
+        info = json.loads(run(program, "info", "--json", out).stdout)
+        check((b"nodata" in run(program, "info", out).stdout.splitlines()[-1]) == (nodata == "255" or "9" in words),
+              f"{what} {words}: {info}")
+        count = [channel["count"] for channel in channels(program, out)]
+        check(count == [255 if nodata == "255" else 256] * len(count), f"{what} {words}: {count} valid samples")
+    name.write_bytes(tiff_file(bytes(range(256)), [*palette, (42113, 2, b"3\0")]))
+    run(program, "equalize", "--clahe", "--force", name, "-o", out)
+    count = [channel["count"] for channel in channels(program, out)]
+    check(count == [256] * 3, f"CLAHE of a palette: {count} valid samples")
+
+
+def test_what_libtiff_passes_over(program, folder):
+    """A predictor that libtiff does not undo, as other programs do, and a palette without colours: not a word was said.
+    Of volumes the first slice was measured, and written with the depth of all."""
+    name, out = folder / "in.tif", folder / "out.tif"
+
+    def tags(compression=1, photometric=1, n=256, more=()):
+        return [(256, 4, [16]), (257, 4, [16]), (258, 3, [8]), (259, 3, [compression]), (262, 3, [photometric]),
+                (273, 4, [8]), (277, 3, [1]), (278, 4, [16]), (279, 4, [n]), *more]
+
+    packed = b"".join(b"\x0f" + bytes(range(16 * y, 16 * y + 16)) for y in range(16))
+    deflated = zlib.compress(bytes(256))
+    for data, fields, warning in (
+            (bytes(range(256)), tags(more=[(317, 3, [2])]), "its predictor is ignored: samples without compression have none"),
+            (packed, tags(32773, n=len(packed), more=[(317, 3, [2])]),
+             "its predictor is ignored: samples in PackBits have none"),
+            (packed, tags(32773, n=len(packed), more=[(317, 3, [1])]), None),
+            (deflated, tags(8, n=len(deflated), more=[(317, 3, [2])]), None),
+            (bytes(range(256)), tags(photometric=3), "has a palette image without colours, whose indices are read as gray")):
+        name.write_bytes(tiff_file(data, fields))
+        line = stats(program, name)[0]
+        check(line.get("warnings", []) == ([f"{name}: {warning}"] if warning else []), f"{fields}: {line}")
+        check(line["channels"][0]["sum"] == (0 if data == deflated else 32640), f"{fields}: {line}")
+    for depth, tile in ((2, 2), (2, 1), (1, 2)):
+        name.write_bytes(tiff_file(bytes(512), [*tags()[:5], (277, 3, [1]), (322, 4, [16]), (323, 4, [16]), (324, 4, [8]),
+                                                (325, 4, [512]), (32997, 4, [depth]), (32998, 4, [tile])]))
+        for command in (("stats",), ("normalize", "-o", out)):
+            said = run(program, *command, name, status=1).stderr.decode()
+            check(said == f"{name}: holds a volume in one page (ImageDepth {depth}, TileDepth {tile}), which is not "
+                  "supported\n", said)
+
+
 if __name__ == "__main__":
     harness.main(globals())

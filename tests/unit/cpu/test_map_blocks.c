@@ -74,7 +74,7 @@ static uint64_t draw_raw(const Map *map)
     case 1:
         return sample_raw(s, near[draw() % 4] + draw() % 5 - 2) & all_bits(s);
     case 2:
-        return sample_is_float(s) ? sample_raw(s, map_nan(s) - draw() % 3) : 0;
+        return sample_is_float(s) ? sample_raw(s, sample_key_nan(s) - draw() % 3) : 0;
     case 3:
         return sample_raw(s, draw_key(s));
     case 4:

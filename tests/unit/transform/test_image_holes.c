@@ -50,7 +50,7 @@ static ImagePro make(ImgstatSample sample, const double *nodata, bool masked)
     for (size_t i = 0; i < PIXELS; i++) {
         uint64_t key = map_key(sample, i == NODATA && nodata ? *nodata : values[i]);
         if (sample_is_float(sample) && i == NONE)
-            key = map_nan(sample);
+            key = sample_key_nan(sample);
         if (sample_is_float(sample) && i == EXTREME)
             key = sample_key_infinity(sample, true);
         store_raw(to + 2 * i * bytes, bytes, sample_raw(sample, key));

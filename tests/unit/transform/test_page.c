@@ -241,7 +241,8 @@ static void case_fill_floats(Case *c, uint64_t *seed)
     for (size_t i = 0; i < sizeof c->mask; i++)
         for (size_t k = 0; k < c->image.channels; k++) {
             const double v = values[splitmix64(seed) % (sizeof values / sizeof *values)];
-            const uint64_t key = v == v ? map_key(c->image.sample, v) : map_nan(c->image.sample);
+            const uint64_t key =
+                v == v ? map_key(c->image.sample, v) : sample_key_nan(c->image.sample);
             set_raw(&c->image, i, k, sample_raw(c->image.sample, key));
         }
 }

@@ -62,7 +62,8 @@ static void case_make(Case *c, ImgstatSample in, ImgstatSample out, uint64_t *st
         for (size_t k = 0; k < channels; k++) {
             uint64_t key = some_key(in, splitmix64(state));
             if (sample_is_float(in) && splitmix64(state) % 5 == 0)
-                key = splitmix64(state) % 2 ? map_nan(in) : sample_key_infinity(in, true) - 1;
+                key =
+                    splitmix64(state) % 2 ? sample_key_nan(in) : sample_key_infinity(in, true) - 1;
             set_key(&c->from, i, k, key);
             set_key(&c->to, i, k, some_key(out, splitmix64(state)));
         }
