@@ -75,20 +75,30 @@ bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk)
            strcmp(chunk->type, "IEND") != 0;
 }
 
+bool png_chunk_read(const Source *source, const PngChunk *chunk, uint8_t *data)
+{
+    const size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
+    size_t n = 0;
+    return source_read(source, chunk->at - PNG_CHUNK_HEAD, data, bytes, &n, NULL) == IMGSTAT_OK &&
+           n == bytes && inflate_crc(0, data + 4, bytes - 8) == png_get32(data + bytes - 4);
+}
+
 /* Loads a chunk with its frame; the caller frees it. Returns NULL if it is damaged or memory runs
  * out. */
 static uint8_t *load_chunk(const Source *source, const PngChunk *chunk)
 {
     const size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
-    size_t n = 0;
     uint8_t *const data = chunk->bytes <= PNG_MOST_COPIED ? malloc(bytes) : NULL;
-    if (!data)
-        return NULL;
-    if (source_read(source, chunk->at - PNG_CHUNK_HEAD, data, bytes, &n, NULL) == IMGSTAT_OK &&
-        n == bytes && inflate_crc(0, data + 4, bytes - 8) == png_get32(data + bytes - 4))
+    if (data && png_chunk_read(source, chunk, data))
         return data;
     free(data);
     return NULL;
+}
+
+bool png_suggests_palette(const PngForm *form, const PngChunk *chunk)
+{
+    return strcmp(chunk->type, "PLTE") == 0 && (form->color_type & 2) &&
+           form->color_type != PNG_PALETTE;
 }
 
 /* ---- What is copied ---- */
@@ -275,6 +285,9 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
     PngChunk chunk;
     while (png_chunk_next(like->source, &at, &chunk)) {
         note_animation(&copy, &chunk);
+        if (png_suggests_palette(before, &chunk))
+            warnings_report(warnings, "its PLTE chunk is left out: it suggests colours to show the "
+                                      "old samples with");
         if (strcmp(chunk.type, "PLTE") == 0 && !copy.palette_passed) {
             copy.palette_passed = true;
             IMGSTAT_TRY(png_palette_write(sink, form, err));

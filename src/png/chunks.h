@@ -76,6 +76,12 @@ typedef struct PngChunk {
  * PNG_SIGNATURE_BYTES. Returns false at IEND, or if the file is damaged. */
 bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk);
 
+/* Reads a chunk with its frame. Returns false if it is damaged. */
+bool png_chunk_read(const Source *source, const PngChunk *chunk, uint8_t *data);
+
+/* Returns whether a chunk is a palette for programs that show an RGB image with few colours. */
+bool png_suggests_palette(const PngForm *form, const PngChunk *chunk);
+
 /* ---- Writing ---- */
 
 /* An output to which chunks are appended. */

@@ -128,14 +128,17 @@ static bool says_nothing_else(const char *type)
     return !(type[0] & 0x20) || strstr(types, type);
 }
 
-/* Notes a text that other formats have no place for. */
-static void note_text(Lost *lost, const char *type, const uint8_t *data, size_t n)
+/* Notes a chunk that gave nothing: a text that other formats have no place for, or no second one,
+ * or one that is damaged. */
+static void note_chunk(Lost *lost, const PngChunk *chunk, const uint8_t *data)
 {
-    MetadataItem item;
+    const size_t n = chunk->bytes;
+    const bool text = strcmp(chunk->type + 1, "EXt") == 0 || strcmp(chunk->type + 1, "TXt") == 0;
     const size_t most = n < KEYWORD_BYTES + 1 ? n : KEYWORD_BYTES + 1;
-    const uint8_t *const end = memchr(data, 0, most);
-    if (end && !raw_profile_is((const char *)data) &&
-        !kind_of_text((const char *)data, type[0] == 'i', &item))
+    const uint8_t *const end = text ? memchr(data, 0, most) : NULL;
+    if (!end)
+        add_lost(lost, chunk->type, 4);
+    else if (!raw_profile_is((const char *)data))
         add_lost(lost, (const char *)data, (size_t)(end - data));
 }
 
@@ -144,13 +147,13 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
     static const char types[] = "iCCP pHYs tIME tEXt zTXt iTXt eXIf";
     Lost lost = {.n = 0};
     const Source *const source = base->source;
+    const PngForm *const form = &((const PngDecoder *)base)->form;
     uint64_t at = PNG_SIGNATURE_BYTES;
     PngChunk chunk;
     ImgstatResult res = IMGSTAT_OK;
     while (res == IMGSTAT_OK && png_chunk_next(source, &at, &chunk)) {
-        size_t got = 0;
         if (!strstr(types, chunk.type)) {
-            if (!says_nothing_else(chunk.type))
+            if (!says_nothing_else(chunk.type) || png_suggests_palette(form, &chunk))
                 add_lost(&lost, chunk.type, 4);
             continue;
         }
@@ -158,15 +161,17 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
             warnings_report(warnings, "its %s chunk is very large and is left out", chunk.type);
             continue;
         }
-        uint8_t *const data = malloc((size_t)chunk.bytes + 1);
+        uint8_t *const data = malloc((size_t)chunk.bytes + PNG_CHUNK_FRAME);
         if (!data)
             return error_memory(err, chunk.bytes, "metadata");
-        if (source_read(source, chunk.at, data, chunk.bytes, &got, NULL) == IMGSTAT_OK &&
-            got == chunk.bytes) {
-            res = read_chunk(out, &chunk, data, warnings, err);
-            if (strcmp(chunk.type + 1, "EXt") == 0 || strcmp(chunk.type + 1, "TXt") == 0)
-                note_text(&lost, chunk.type, data, chunk.bytes);
-        }
+        const size_t before = out->n;
+        const bool whole = png_chunk_read(source, &chunk, data);
+        if (whole)
+            res = read_chunk(out, &chunk, data + PNG_CHUNK_HEAD, warnings, err);
+        else
+            warnings_report(warnings, "its %s chunk is damaged, and left out", chunk.type);
+        if (whole && out->n == before && strcmp(chunk.type, "iCCP") != 0) /* has its own warning */
+            note_chunk(&lost, &chunk, data + PNG_CHUNK_HEAD);
         free(data);
     }
     if (lost.n > 0)

@@ -134,6 +134,47 @@ def test_text_with_a_nul(program, folder):
 # ---- TIFF ------------------------------------------------------------------------------------------
 
 
+def test_chunks_that_tiff_lacks(program, folder):
+    """Texts and resolution with a wrong checksum were written into TIFF, where PNG leaves them out. Second texts of a
+    name, damaged ones, and those with a name that is too long or has no end were lost without a word; so was the
+    palette of an RGB image, in PNG as well."""
+    name, out = folder / "in.png", folder / "out.tif"
+
+    def wrong(kind, body):
+        return png_chunk(kind, body)[:-1] + bytes([png_chunk(kind, body)[-1] ^ 1])
+
+    def write(*between, colours=1):
+        rows = b"".join(b"\0" + bytes(range(8 * colours)) for _ in range(8))
+        name.write_bytes(b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, colours - 1, 0, 0, 0)) +
+                         b"".join(between) + png_chunk(b"IDAT", zlib.compress(rows)) + png_chunk(b"IEND", b""))
+
+    def warnings(to):
+        return run(program, "normalize", "--force", name, "-o", to).stderr.decode().splitlines()
+
+    resolution = struct.pack(">IIB", 2835, 2835, 1)
+    write(wrong(b"tEXt", b"Title\0x"), wrong(b"pHYs", resolution))
+    said = warnings(out)
+    check([line for line in said if line.startswith(str(out))] ==
+          [f"{out}: warning: its {kind} chunk is damaged, and left out" for kind in ("tEXt", "pHYs")], f"{said}")
+    found = json.loads(run(program, "info", "--json", out).stdout)["metadata"]
+    check(found == [], f"damaged chunks are written: {found}")
+    write(png_chunk(b"tEXt", b"Title\0a"), png_chunk(b"pHYs", resolution))
+    check(warnings(out) == [], "whole chunks")
+    found = json.loads(run(program, "info", "--json", out).stdout)["metadata"]
+    check(sorted(found) == ["resolution", "text"], f"whole chunks are written: {found}")
+    for kinds, lost in (((b"tEXt", b"Title\0a"), (b"tEXt", b"Title\0b")), "Title"), (((b"zTXt", b"Author\0\0no"),), "Author"), \
+            (((b"tEXt", b"k" * 80 + b"\0v"),), "tEXt"), (((b"tEXt", b"no end"),), "tEXt"), \
+            (((b"pHYs", b"abc"), (b"tIME", b"a")), "pHYs, tIME"):
+        write(*(png_chunk(*kind) for kind in kinds))
+        said = warnings(out)
+        check(said[-1:] == [f"{out}: warning: only PNG has a place for these of its chunks and texts, left out: {lost}"],
+              f"{kinds}: {said}")
+    write(png_chunk(b"PLTE", bytes(range(12))), colours=3)
+    for to, words in ((out, "only PNG has a place for these of its chunks and texts, left out: PLTE"),
+                      (folder / "out.png", "its PLTE chunk is left out: it suggests colours to show the old samples with")):
+        check(warnings(to) == [f"{to}: warning: {words}"], f"{warnings(to)}")
+
+
 def test_long_names(program, folder):
     """A sentence about a file with a very long name was cut before the cause; so was what libtiff said of one."""
     deep = folder
