@@ -120,7 +120,7 @@ static ImgstatResult place_plane(TiffDecoder *td, ImgstatError *err)
         return IMGSTAT_OK;
     if (!td->base.how.salvage)
         return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name,
-                          "plane %u of %u ends early", plane, td->base.list.chain);
+                          "plane %u of %u ends early", plane + 1, td->base.list.chain);
     td->pixels_end = fits ? most : 0;
     if (!fits || begin >= most)
         salvage->lost_from = 0;

@@ -277,21 +277,64 @@ static ImgstatResult write_resolution(TiffFile *file, const MetadataItem *item, 
 /* Of the first directory of EXIF data, what does not describe a thumbnail or samples. */
 static bool is_exif_wanted(const void *context, uint16_t tag)
 {
-    (void)context;
-    return tag == TIFFTAG_ORIENTATION || tag == TIFFTAG_MAKE || tag == TIFFTAG_MODEL ||
-           tag == TIFFTAG_ARTIST || tag == TIFFTAG_COPYRIGHT || tag == TIFFTAG_SOFTWARE ||
-           tag == TIFFTAG_DATETIME || tag == TIFFTAG_IMAGEDESCRIPTION || tag == TIFFTAG_EXIFIFD ||
-           tag == TIFFTAG_GPSIFD;
+    const bool *const resolution = context;
+    switch (tag) {
+    case TIFFTAG_DOCUMENTNAME:
+    case TIFFTAG_IMAGEDESCRIPTION:
+    case TIFFTAG_MAKE:
+    case TIFFTAG_MODEL:
+    case TIFFTAG_ORIENTATION:
+    case TIFFTAG_SOFTWARE:
+    case TIFFTAG_DATETIME:
+    case TIFFTAG_ARTIST:
+    case TIFFTAG_COPYRIGHT:
+    case TIFFTAG_EXIFIFD:
+    case TIFFTAG_GPSIFD:
+        return true;
+    case TIFFTAG_XRESOLUTION:
+    case TIFFTAG_YRESOLUTION:
+    case TIFFTAG_RESOLUTIONUNIT:
+        return *resolution;
+    case TIFFTAG_GRAYRESPONSEUNIT:
+    case TIFFTAG_GRAYRESPONSECURVE:
+    case TIFFTAG_TRANSFERFUNCTION:
+        return false;
+    default:
+        return !has_place(tag);
+    }
 }
 
-static ImgstatResult write_exif(TiffFile *file, const MetadataItem *item, Warnings *warnings,
-                                TiffTags *tags, ImgstatError *err)
+/* Returns whether the resolution is that of EXIF data: it has one, and the other format says no
+ * more than the shape of a pixel. */
+static ImgstatResult find_resolution(const Metadata *metadata, bool *of_exif, ImgstatError *err)
+{
+    TiffTagSource exif;
+    TiffLoaded field;
+    *of_exif = false;
+    for (size_t i = 0; i < metadata->n; i++)
+        if (metadata->item[i].kind == METADATA_RESOLUTION &&
+            metadata->item[i].unit != RESOLUTION_RATIO)
+            return IMGSTAT_OK;
+    for (size_t i = 0; i < metadata->n; i++) {
+        const MetadataItem *const item = &metadata->item[i];
+        if (item->kind != METADATA_EXIF || !tiff_tag_memory(item->data, item->bytes, &exif))
+            continue;
+        IMGSTAT_TRY(tiff_tag_load(&exif, exif.first, TIFFTAG_XRESOLUTION, &field, err));
+        *of_exif = field.data != NULL;
+        free(field.data);
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult write_exif(TiffFile *file, const MetadataItem *item, bool resolution,
+                                Warnings *warnings, TiffTags *tags, ImgstatError *err)
 {
     TiffTagSource exif;
     if (exif_has_thumbnail(item->data, item->bytes))
         warnings_report(warnings, "its EXIF thumbnail is left out: it shows the old contrast");
     return tiff_tag_memory(item->data, item->bytes, &exif)
-               ? tiff_tags_copy(file, &exif, exif.first, is_exif_wanted, NULL, warnings, tags, err)
+               ? tiff_tags_copy(file, &exif, exif.first, is_exif_wanted, &resolution, warnings,
+                                tags, err)
                : IMGSTAT_OK;
 }
 
@@ -327,19 +370,19 @@ static ImgstatResult write_text(TiffFile *file, uint16_t tag, const MetadataItem
     return res;
 }
 
-static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, Warnings *warnings,
-                                TiffTags *tags, ImgstatError *err)
+static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, bool exif_resolution,
+                                Warnings *warnings, TiffTags *tags, ImgstatError *err)
 {
     switch (item->kind) {
     case METADATA_PROFILE:
         return tiff_tags_set(file, tags, TIFFTAG_ICCPROFILE, TIFF_UNDEFINED, item->bytes,
                              item->data, err);
     case METADATA_RESOLUTION:
-        return write_resolution(file, item, tags, err);
+        return exif_resolution ? IMGSTAT_OK : write_resolution(file, item, tags, err);
     case METADATA_TIME:
         return write_text(file, TIFFTAG_DATETIME, item, tags, err);
     case METADATA_EXIF:
-        return write_exif(file, item, warnings, tags, err);
+        return write_exif(file, item, exif_resolution, warnings, tags, err);
     case METADATA_XMP:
         return tiff_tags_have(tags, TIFFTAG_XMLPACKET)
                    ? IMGSTAT_OK
@@ -360,8 +403,10 @@ static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, Warnin
 ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warnings *warnings,
                                   TiffTags *tags, ImgstatError *err)
 {
+    bool exif_resolution;
+    IMGSTAT_TRY(find_resolution(metadata, &exif_resolution, err));
     for (size_t i = 0; i < metadata->n; i++)
-        IMGSTAT_TRY(write_item(file, &metadata->item[i], warnings, tags, err));
+        IMGSTAT_TRY(write_item(file, &metadata->item[i], exif_resolution, warnings, tags, err));
     return IMGSTAT_OK;
 }
 

@@ -472,6 +472,28 @@ def test_exif(program, folder):
           f"{done.stderr!r}")
 
 
+def test_resolution_of_exif(program, folder):
+    """Into TIFF went no resolution of EXIF data, nor fields that are rare there."""
+    name, out = folder / "in.png", folder / "out.tif"
+    block = exif_block([(0x100, 4, 1, struct.pack("<I", 999)), (0x11A, 5, 1, struct.pack("<II", 300, 1)),
+                        (0x11B, 5, 1, struct.pack("<II", 200, 1)), (0x128, 3, 1, b"\2\0"), (0x13C, 2, 5, b"host\0"),
+                        (0x4746, 3, 1, b"\5\0")])
+    inches, metres, ratio = (300, 1, 2), (2835, 100, 3), (300, 1, 2)
+    for chunk, expected in ((b"", inches), (png_chunk(b"pHYs", struct.pack(">IIB", 2835, 2835, 1)), metres),
+                            (png_chunk(b"pHYs", struct.pack(">IIB", 3, 2, 0)), ratio)):
+        whole = exif_png(block)
+        for data in (whole[:33] + chunk + whole[33:], whole[:45 + len(block)] + chunk + whole[45 + len(block):]):
+            name.write_bytes(data)
+            done = run(program, "normalize", "--force", name, "-o", out)
+            tiff = out.read_bytes()
+            at = struct.unpack_from("<I", tiff, 4)[0]
+            fields = {tag: value for tag, _, _, value in exif_fields(tiff, at) if tag in (0x100, 0x11A, 0x128, 0x13C, 0x4746)}
+            found = (*struct.unpack("<II", fields[0x11A][:8]), fields[0x128][0])
+            check(found == expected and done.stderr == b"", f"{chunk}: {found} {done.stderr!r}")
+            check(fields[0x13C] == b"host\0" and fields[0x4746] == b"\5\0", f"{chunk}: {fields}")
+            check(struct.unpack("<I", fields[0x100].ljust(4, b"\0"))[0] == len(RAMP[0]), f"{chunk}: the width {fields[0x100]}")
+
+
 def test_text_that_is_not_utf8(program, folder):
     """Latin-1 in a TIFF file became an iTXt, in which readers do not find it."""
     for text, kind in (("caf\u00e9 \u2713 \U0001f600".encode(), b"iTXt"), ("caf\u00e9".encode("latin-1"), b"tEXt"),
