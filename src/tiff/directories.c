@@ -435,6 +435,25 @@ bool tiff_is_whole(const Source *source)
            are_whole(source, &kind, first, 1, &left);
 }
 
+/* Masks that mask nothing, where there is an image. */
+static void warn_of_masks(const PageList *list, Warnings *warnings)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < list->n; i++)
+        any = any || list->entry[i].role == IMGSTAT_ROLE_IMAGE;
+    for (uint32_t i = 0; any && i < list->n; i++) {
+        const PageEntry *const entry = &list->entry[i];
+        char name[PAGE_NAME_BYTES];
+        if (entry->role != IMGSTAT_ROLE_MASK ||
+            (entry->owner != IMGSTAT_NO_PAGE && list->entry[entry->owner].mask == i))
+            continue;
+        page_list_name(list, i, name, sizeof name);
+        warnings_report(warnings, "page %s is a mask that is not used: %s", name,
+                        entry->owner == IMGSTAT_NO_PAGE ? "no image has its size"
+                                                        : "its image has another one");
+    }
+}
+
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warnings *warnings,
                               PageList *out, bool *has_axes, ImgstatError *err)
 {
@@ -456,8 +475,11 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warn
     free(text);
     for (uint32_t page = 0; res == IMGSTAT_OK && page < out->n; page++) /* it grows meanwhile */
         res = walk_below(&walk, page, err);
-    if (res == IMGSTAT_OK)
+    if (res == IMGSTAT_OK) {
         tiff_roles_find(out, walk.facts);
+        if (!how->ignore_masks)
+            warn_of_masks(out, warnings);
+    }
     free(walk.seen.slot);
     free(walk.facts);
     free(walk.links);

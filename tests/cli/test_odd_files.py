@@ -558,6 +558,23 @@ def test_transparency_masks(program, folder):
         check((folder / "o" / file).read_bytes() == (folder / "alone" / file).read_bytes(), f"{file}: together")
 
 
+def test_masks_that_are_not_used(program, folder):
+    """Not a word was said about them."""
+    name = folder / "in.tif"
+
+    def mask(step):
+        return encode.Page([row[::step] for row in MASKS[1][::step]], 1, photometric=4, tags={254: (encode.LONG, [4])})
+
+    image = encode.Page(RAMP, 8)
+    for pages, said in (([image, mask(1)], []), ([image, mask(3)], ["page 1 is a mask that is not used: no image has its size"]),
+                        ([image, mask(1), mask(1)], ["page 2 is a mask that is not used: its image has another one"]),
+                        ([mask(1)], [])):
+        name.write_bytes(encode.tiff(pages))
+        for words in ((), ("--mask", "none")):
+            line = stats(program, *words, name)[0]
+            check(line.get("warnings", []) == ([] if words else [f"{name}: {sentence}" for sentence in said]), f"{line}")
+
+
 def pixels(data, page=0):
     """The bytes of a page's first strip, and what follows, of a little-endian TIFF file."""
     at = struct.unpack_from("<I", data, 4)[0]
