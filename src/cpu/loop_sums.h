@@ -269,66 +269,68 @@ static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channe
 typedef struct FillCall {
     const void *x;
     size_t n;
-    const uint8_t *mask; /* NULL: nothing is masked */
-    uint64_t nodata;     /* a key; one that no sample has: none is nodata */
+    const uint8_t *mask;    /* NULL: nothing is masked */
+    const uint64_t *nodata; /* NULL, or a key */
     void *to;
     LoopGaps *gaps;
 } FillCall;
 
 /* Whether sample i is valid. */
-FORCE_INLINE bool is_valid(ImgstatSample sample, const FillCall *c, size_t i, bool has_mask)
+FORCE_INLINE bool is_valid(ImgstatSample sample, const FillCall *c, size_t i, bool has_mask,
+                           bool has_nodata, uint64_t nodata)
 {
     const uint64_t key = key_at(sample, c->x, i);
-    return (!has_mask || c->mask[i]) & (key != c->nodata) &
+    return (!has_mask || c->mask[i]) & !(has_nodata & (key == nodata)) &
            (key > sample_key_infinity(sample, true)) & (key < sample_key_infinity(sample, false));
 }
 
 FORCE_INLINE void fill_of(ImgstatSample sample, const FillCall *c, bool has_mask)
 {
-    const uint64_t pinf = sample_key_infinity(sample, false),
-                   ninf = sample_key_infinity(sample, true);
-    uint32_t masked = 0, nodata = 0, above = 0, below = 0, valid = 0;
+    const bool has_nodata = c->nodata != NULL;
+    const uint64_t nodata = has_nodata ? *c->nodata : 0;
+    uint32_t masked = 0, empty = 0, above = 0, below = 0, valid = 0;
     size_t first = 0;
     for (size_t i = 0; i < c->n; i++) {
         const uint64_t key = key_at(sample, c->x, i);
-        const bool in = !has_mask || c->mask[i], counts = in & (key != c->nodata);
+        const bool in = !has_mask || c->mask[i], hole = has_nodata & (key == nodata);
         masked += !in;
-        nodata += in & (key == c->nodata);
-        above += counts & (key == pinf);
-        below += counts & (key == ninf);
-        valid += counts & (key > ninf) & (key < pinf);
+        empty += in & hole;
+        above += in & !hole & (key == sample_key_infinity(sample, false));
+        below += in & !hole & (key == sample_key_infinity(sample, true));
+        valid += is_valid(sample, c, i, has_mask, has_nodata, nodata);
     }
     *c->gaps = (LoopGaps){.valid = valid,
                           .masked = masked,
-                          .nodata = nodata,
+                          .nodata = empty,
                           .pinf = above,
                           .ninf = below,
-                          .nan = (uint32_t)c->n - valid - masked - nodata - above - below};
+                          .nan = (uint32_t)c->n - valid - masked - empty - above - below};
     if (valid == 0)
         return;
-    while (!is_valid(sample, c, first, has_mask))
+    while (!is_valid(sample, c, first, has_mask, has_nodata, nodata))
         first++;
+    /* One loop by load_raw and store_raw takes twice as long. */
     if (sample == IMGSTAT_F32) {
         const Mem32 *const x = c->x;
         Mem32 *const to = c->to;
         const uint32_t pivot = x[first];
         LOOP_INDEPENDENT
         for (size_t i = 0; i < c->n; i++)
-            to[i] = is_valid(sample, c, i, has_mask) ? x[i] : pivot;
+            to[i] = is_valid(sample, c, i, has_mask, has_nodata, nodata) ? x[i] : pivot;
     } else {
         const Mem64 *const x = c->x;
         Mem64 *const to = c->to;
         const uint64_t pivot = x[first];
         LOOP_INDEPENDENT
         for (size_t i = 0; i < c->n; i++)
-            to[i] = is_valid(sample, c, i, has_mask) ? x[i] : pivot;
+            to[i] = is_valid(sample, c, i, has_mask, has_nodata, nodata) ? x[i] : pivot;
     }
 }
 
 static void fill(ImgstatSample sample, const void *x, size_t n, const uint8_t *mask,
                  const uint64_t *nodata, void *to, LoopGaps *gaps)
 {
-    const FillCall c = {x, n, mask, nodata ? *nodata : UINT64_MAX, to, gaps};
+    const FillCall c = {x, n, mask, nodata, to, gaps};
     if (sample == IMGSTAT_F32 && mask)
         fill_of(IMGSTAT_F32, &c, true);
     else if (sample == IMGSTAT_F32)

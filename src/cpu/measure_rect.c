@@ -428,7 +428,7 @@ static void add_floats(const Target *to, const CpuBlock *block)
         const bool masked = part.mask && memchr(part.mask, 0, n);
         for (unsigned c = 0, m; c < image->channels; c += m) {
             m = (unsigned)least(image->channels - c, LOOP_CHANNELS);
-            const unsigned char *const x = take(to, &part, (uint16_t)c, m, NULL, 0);
+            const unsigned char *const x = masked ? NULL : take(to, &part, (uint16_t)c, m, NULL, 0);
             const bool whole =
                 !masked && to->loops->piece(image->sample, x, n * m, m, nodata, piece);
             for (unsigned k = 0; k < m; k++) {

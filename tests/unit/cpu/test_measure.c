@@ -244,6 +244,28 @@ Test(cpu_measure, many_channels)
     close_all(&all);
 }
 
+/* NaN with all bits set: their keys are the least and the largest that there are. */
+Test(cpu_measure, extreme_nan)
+{
+    Random random = random_begin("extreme_nan");
+    Devices all = open_all();
+    Compared compared = {0};
+    for (int k = 0; k < 8; k++) {
+        const ImgstatSample sample = k % 2 ? IMGSTAT_F64 : IMGSTAT_F32;
+        const size_t bytes = sample_bits(sample) / 8;
+        TestImage test =
+            test_image(&random, sample, 300, 2, 2, PATTERN_SMOOTH, 0, 0, k / 2 % 2, k / 4);
+        unsigned char *const at = test.image.host;
+        memset(at + 10 * bytes, 0xFF, bytes);
+        memset(at + 50 * bytes, 0xFF, bytes);
+        at[51 * bytes - 1] = 0x7F; /* little-endian: a sign of 0 */
+        check_image(&all, &random, &test.image, 0, &compared);
+        test_image_release(&test);
+    }
+    report("extreme_nan", &compared);
+    close_all(&all);
+}
+
 /* Every sample of an image without gaps. */
 static void fill(const ImagePro *image, uint64_t raw)
 {
