@@ -169,7 +169,7 @@ enum { CODEC_PROBE_BYTES = 16 };
 ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, const Codec **out,
                              ImgstatError *err);
 
-/* Tells whether an output is whole. Empty files, zeros and PNG and TIFF files that were cut are
+/* Finds out whether an output is whole. Empty files, zeros and PNG and TIFF files that were cut are
  * not; files of other formats, and those that may not be read, are taken for whole. */
 ImgstatResult codec_check_whole(const char *path, bool *whole, ImgstatError *err);
 

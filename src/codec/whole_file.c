@@ -30,7 +30,7 @@ ImgstatResult codec_check_whole(const char *path, bool *whole, ImgstatError *err
     if (stat(path, &st) != 0)
         return error_file(err, IMGSTAT_ERR_IO, path, "%s", strerror(errno));
     if (!S_ISREG(st.st_mode) || (access(path, R_OK) != 0 && errno == EACCES))
-        return IMGSTAT_OK; /* it cannot be told */
+        return IMGSTAT_OK; /* not known */
     *whole = false;
     if (st.st_size == 0)
         return IMGSTAT_OK;

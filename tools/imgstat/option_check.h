@@ -20,6 +20,9 @@ bool check_records(Command command, const char *name, Options *options);
  * looks at it before it looks at an input. */
 bool check_codecs(const Options *options);
 
+/* Checks that a method has what it needs, and nothing that it cannot use. */
+bool check_method(const char *name, const TransformOptions *options);
+
 /* Checks the outputs of transforms. */
 bool check_outputs(const char *name, const Options *options);
 

@@ -272,47 +272,6 @@ static bool check_from(const char *name, Options *o)
     return true;
 }
 
-/* What the library says of each image is known before all of them. */
-static bool check_like(const char *name, const ImgstatMethod *m)
-{
-    const ImgstatLike like = m->like;
-    const bool clahe = like == IMGSTAT_LIKE_OPENCV || like == IMGSTAT_LIKE_SKIMAGE;
-    const bool stretch = like != IMGSTAT_LIKE_OPENCV && like != IMGSTAT_LIKE_VIPS;
-    const bool is_stretch = m->transform == IMGSTAT_STRETCH || m->transform == IMGSTAT_PERCENTILE;
-    if (like == IMGSTAT_LIKE_IMGSTAT)
-        return true;
-    if (m->transform != IMGSTAT_EQUALIZE && !(clahe && m->transform == IMGSTAT_CLAHE) &&
-        !(stretch && is_stretch))
-        return usage_error(name, "--like has formulas for equalize, of opencv and skimage for "
-                                 "--clahe, and of all but opencv and vips for stretch and "
-                                 "percentile");
-    return !(m->has_range || m->has_in_range) ||
-           usage_error(name, "--like keeps the full scale: it excludes --in-range and --out-range");
-}
-
-static bool check_method(const char *name, const TransformOptions *t)
-{
-    const ImgstatTransform transform = t->method.transform;
-    if (transform == IMGSTAT_MEANSTD && (!t->has_mean || !t->has_stddev))
-        return usage_error(name, "meanstd needs --mean and --stddev");
-    if (transform == IMGSTAT_GAMMA && !t->has_gamma)
-        return usage_error(name, "gamma needs its exponent: --gamma 2.2");
-    if (transform == IMGSTAT_MATCH && t->reference == NULL)
-        return usage_error(name, "match needs the image to resemble: --match FILE");
-    if (t->method.has_in_range && transform != IMGSTAT_STRETCH)
-        return usage_error(name, "--in-range is for a stretch and excludes other methods");
-    const bool measures = transform != IMGSTAT_GAMMA && !t->method.has_in_range;
-    if (t->method.region.width > 0 && (transform == IMGSTAT_CLAHE || !measures))
-        return usage_error(name, "--region is for methods that measure each image, and not for "
-                                 "--clahe");
-    if (t->has_grid && transform != IMGSTAT_CLAHE)
-        return usage_error(name, "--grid and --clip-limit belong to --clahe");
-    if (transform == IMGSTAT_CLAHE && (t->together > IMGSTAT_BY_PAGE || t->save_transfer != NULL))
-        return usage_error(name, "--clahe depends on the place in each image: it cannot be made "
-                                 "--together or saved");
-    return check_like(name, &t->method);
-}
-
 /* Gives the method its values. */
 static void take_scaled(TransformOptions *t)
 {

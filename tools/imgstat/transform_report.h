@@ -21,7 +21,7 @@ typedef struct TransformRun {
     const char *reference;  /* path of --match, or NULL */
     Sentences of_reference; /* its warnings, which were printed */
     Sentences warnings;     /* for --json: warnings about the job that is reported next */
-    TransformPage *page;    /* NULL, or it is told of jobs */
+    TransformPage *page;    /* NULL, or the page of --report, which notes each job */
 } TransformRun;
 
 /* Whether a job is done before it begins. */
