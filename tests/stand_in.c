@@ -158,6 +158,8 @@ static ImgstatResult open_gpu(int index, unsigned threads, Device **out, Imgstat
     }
     IMGSTAT_TRY(cpu_device_ops.open(0, threads, out, err));
     (*out)->ops = &ops;
+    (*out)->info.memory_bytes = memory_bytes();
+    snprintf((*out)->info.name, sizeof(*out)->info.name, "cuda:%u", (unsigned char)index);
     pthread_mutex_lock(&lock);
     *find(NULL) = (StandIn){.device = *out, .gpu = index};
     n_open++;
@@ -197,15 +199,6 @@ static void close_gpu(Device *device)
     cpu_device_ops.close(device);
 }
 
-static void describe(const Device *device, ImgstatDeviceInfo *out)
-{
-    cpu_device_ops.describe(device, out);
-    out->memory_bytes = memory_bytes();
-    pthread_mutex_lock(&lock);
-    snprintf(out->name, sizeof out->name, "cuda:%u", (unsigned char)find(device)->gpu);
-    pthread_mutex_unlock(&lock);
-}
-
 /* ---- Memory ---- */
 
 static ImgstatResult alloc(Device *device, size_t bytes, DevMem *out, ImgstatError *err)
@@ -236,16 +229,10 @@ static ImgstatResult download(Device *device, void *to, DevMem from, size_t offs
     return cpu_device_ops.download(device, to, from, offset, bytes, err);
 }
 
-static ImgstatResult wait_all(Device *device, ImgstatError *err)
+static ImgstatResult wait_for(Device *device, void *stream, ImgstatError *err)
 {
     IMGSTAT_TRY(step(device, err));
-    return cpu_device_ops.wait(device, err);
-}
-
-static ImgstatResult wait_async(Device *device, void *stream, ImgstatError *err)
-{
-    IMGSTAT_TRY(step(device, err));
-    return cpu_device_ops.wait_async(device, stream, err);
+    return cpu_device_ops.wait(device, stream, err);
 }
 
 /* ---- Pixels ---- */
@@ -346,17 +333,10 @@ static ImgstatResult transform_async(DeviceTransform *transform, void *stream, c
 /* ---- Files ---- */
 
 static ImgstatResult encode_async(Device *device, void *stream, const struct DeviceEncode *call,
-                                  ImgstatError *err)
+                                  const DeviceCopies *copies, ImgstatError *err)
 {
     IMGSTAT_TRY(step(device, err));
-    return plain_encode(device, stream, call, err);
-}
-
-static ImgstatResult copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,
-                                DevMem there, ImgstatError *err)
-{
-    IMGSTAT_TRY(step(device, err));
-    return cpu_device_ops.copy_async(device, stream, copies, n, there, err);
+    return plain_encode(device, stream, call, copies, err);
 }
 
 static ImgstatResult decode_async(Device *device, void *stream, const struct DecodeWork *what,
@@ -394,12 +374,11 @@ static void fill_table(void)
     ops.list = list_gpus;
     ops.open = open_gpu;
     ops.close = close_gpu;
-    ops.describe = describe;
     ops.alloc = alloc;
     ops.host_alloc = host_alloc;
     ops.upload = upload;
     ops.download = download;
-    ops.wait = wait_all;
+    ops.wait = wait_for;
     ops.measure = measure;
     ops.read = further_read;
     ops.sort_begin = sort_begin;
@@ -409,10 +388,8 @@ static void fill_table(void)
     ops.clahe_apply = clahe_apply;
     ops.measure_async = measure_async;
     ops.transform_async = transform_async;
-    ops.wait_async = wait_async;
     ops.decode_async = decode_async;
     ops.encode_async = encode_async;
-    ops.copy_async = copy_async;
 }
 
 const DeviceModule *imgstat_device_module(void)

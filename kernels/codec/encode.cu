@@ -24,12 +24,9 @@ static ImgstatResult make_rows(CudaDevice *device, const DeviceEncode *call, con
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *call,
-                                ImgstatError *err)
+static ImgstatResult make_pieces(CudaDevice *device, const DeviceEncode *call, cudaStream_t on,
+                                 ImgstatError *err)
 {
-    CudaDevice *const device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    const cudaStream_t on = (cudaStream_t)stream;
     const size_t n = call->n_pieces;
     uint8_t *const lists = (uint8_t *)(uintptr_t)call->lists_there.address;
     DeflatedPiece *const results = (DeflatedPiece *)(uintptr_t)call->results_there.address;
@@ -100,25 +97,37 @@ static __global__ void __launch_bounds__(COPY_THREADS) copy_bytes(const DeviceCo
         to[tail + threadIdx.x] = from[tail + threadIdx.x];
 }
 
-ImgstatResult cuda_copy_async(Device *base, void *stream, const DeviceCopy *copies, size_t n,
-                              DevMem there, ImgstatError *err)
+static ImgstatResult copy_rows(CudaDevice *device, const DeviceCopies *copies, cudaStream_t on,
+                               ImgstatError *err)
 {
-    CudaDevice *const device = (CudaDevice *)base;
-    const cudaStream_t on = (cudaStream_t)stream;
-    DeviceCopy *const list = (DeviceCopy *)(uintptr_t)there.address;
-    CUDA_ENTER(device, err);
-    if (n == 0) {
-        CUDA_TRY(device, err, load_kernel((const void *)copy_bytes));
-        return IMGSTAT_OK;
-    }
-    assert(there.bytes >= n * sizeof *copies && n <= INT32_MAX);
-    for (const DeviceCopy *c = copies; c < copies + n; c++)
+    DeviceCopy *const list = (DeviceCopy *)(uintptr_t)copies->there.address;
+    assert(copies->there.bytes >= copies->n * sizeof *list && copies->n <= INT32_MAX);
+    for (const DeviceCopy *c = copies->list; c < copies->list + copies->n; c++)
         if (c->rows != 1)
             CUDA_TRY(device, err,
                      cuda_copy_rows(c->to, c->row_bytes, (const void *)(uintptr_t)c->from, c->pitch,
                                     c->row_bytes, c->rows, cudaMemcpyDeviceToHost, on));
-    CUDA_TRY(device, err,
-             cudaMemcpyAsync(list, copies, n * sizeof *copies, cudaMemcpyHostToDevice, on));
-    copy_bytes<<<dim3((unsigned)n, COPY_BLOCKS), COPY_THREADS, 0, on>>>(list);
+    CUDA_TRY(
+        device, err,
+        cudaMemcpyAsync(list, copies->list, copies->n * sizeof *list, cudaMemcpyHostToDevice, on));
+    copy_bytes<<<dim3((unsigned)copies->n, COPY_BLOCKS), COPY_THREADS, 0, on>>>(list);
     return cuda_launched(device, on, "copy_bytes", err);
+}
+
+ImgstatResult cuda_encode_async(Device *base, void *stream, const DeviceEncode *call,
+                                const DeviceCopies *copies, ImgstatError *err)
+{
+    CudaDevice *const device = (CudaDevice *)base;
+    const cudaStream_t on = (cudaStream_t)stream;
+    CUDA_ENTER(device, err);
+    if (!call && !copies) { /* no pieces load their kernels */
+        const DeviceEncode none = {};
+        CUDA_TRY(device, err, load_kernel((const void *)copy_bytes));
+        return make_pieces(device, &none, on, err);
+    }
+    if (call)
+        IMGSTAT_TRY(make_pieces(device, call, on, err));
+    if (copies)
+        IMGSTAT_TRY(copy_rows(device, copies, on, err));
+    return IMGSTAT_OK;
 }

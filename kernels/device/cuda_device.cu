@@ -256,19 +256,6 @@ static ImgstatResult device_download(Device *base, void *to, DevMem from, size_t
     return IMGSTAT_OK;
 }
 
-static ImgstatResult device_wait(Device *base, ImgstatError *err)
-{
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
-    return IMGSTAT_OK;
-}
-
-static void *device_own_stream(Device *base)
-{
-    return ((CudaDevice *)base)->stream;
-}
-
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
 static void fill_info(ImgstatDeviceInfo *info, int index, const cudaDeviceProp *properties)
@@ -297,12 +284,6 @@ static size_t device_list(ImgstatDeviceInfo *info, size_t capacity)
         fill_info(&info[i], i, &properties);
     }
     return (size_t)n;
-}
-
-static void device_describe(const Device *base, ImgstatDeviceInfo *out)
-{
-    const CudaDevice *device = (const CudaDevice *)base;
-    fill_info(out, device->index, &device->properties);
 }
 
 /* They fill pinned memory, which is the device's own. */
@@ -368,6 +349,7 @@ static ImgstatResult describe_gpu(CudaDevice *device, ImgstatError *err)
     const char *const limit = getenv("IMGSTAT_CUDA_SHARED_KIB");
     cudaDeviceProp *const properties = &device->properties;
     CUDA_TRY(device, err, cudaGetDeviceProperties(properties, device->index));
+    fill_info(&device->base.info, device->index, properties);
     int shared = (int)properties->sharedMemPerBlockOptin;
     if (limit) {
         const int least = TUNING_89.shared_kib << 10, wanted = atoi(limit) << 10;
@@ -389,6 +371,7 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
     for (cudaStream_t *stream : {&device->stream, &device->copies})
         CUDA_TRY(device, err,
                  cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest));
+    device->base.stream = device->stream;
     CUDA_TRY(device, err, cudaEventCreateWithFlags(&device->uploaded, cudaEventDisableTiming));
     for (StageSlot &slot : device->stage)
         for (cudaEvent_t *event : {&slot.filled, &slot.used})
@@ -444,7 +427,6 @@ const DeviceOps cuda_device_ops = {
     .list = device_list,
     .open = device_open,
     .close = device_close,
-    .describe = device_describe,
     .use_threads = device_use_threads,
     .alloc = device_alloc,
     .release = device_release,
@@ -452,7 +434,7 @@ const DeviceOps cuda_device_ops = {
     .host_release = device_host_release,
     .upload = device_upload,
     .download = device_download,
-    .wait = device_wait,
+    .wait = cuda_wait,
     .measure = cuda_measure,
     .read = cuda_read,
     .sort_begin = cuda_sort_begin,
@@ -463,14 +445,11 @@ const DeviceOps cuda_device_ops = {
     .clahe_apply = cuda_clahe_apply,
     .async_bytes = cuda_async_bytes,
     .measure_async = cuda_measure_async,
-    .wait_async = cuda_wait_async,
     .transform_create = cuda_transform_create,
     .transform_destroy = cuda_transform_destroy,
     .transform_async = cuda_transform_async,
     .decode_async = cuda_decode_async,
     .encode_async = cuda_encode_async,
-    .copy_async = cuda_copy_async,
-    .own_stream = device_own_stream,
 };
 
 const DeviceModule *imgstat_device_module(void)

@@ -331,7 +331,7 @@ ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *f
 /* cuda_measure_async of an image but that it adds to the record; within a call that has entered. */
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-ImgstatResult cuda_wait_async(Device *device, void *stream, ImgstatError *err);
+ImgstatResult cuda_wait(Device *device, void *stream, ImgstatError *err);
 ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                          int16_t alpha, ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
@@ -342,9 +342,7 @@ ImgstatResult cuda_clahe_apply(Device *device, const ClahePage *page, const Imag
 ImgstatResult cuda_decode_async(Device *device, void *stream, const struct DecodeWork *work,
                                 DevMem there, DevMem checks, ImgstatError *err);
 ImgstatResult cuda_encode_async(Device *device, void *stream, const struct DeviceEncode *call,
-                                ImgstatError *err);
-ImgstatResult cuda_copy_async(Device *device, void *stream, const DeviceCopy *copies, size_t n,
-                              DevMem there, ImgstatError *err);
+                                const DeviceCopies *copies, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 /* Adds every channel of n images to a record each. */

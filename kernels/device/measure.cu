@@ -407,7 +407,7 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *fir
 
 /* Waits actively for a moment, as results of small images are near, then asleep: other threads
  * decode files meanwhile. */
-ImgstatResult cuda_wait_async(Device *base, void *stream, ImgstatError *err)
+ImgstatResult cuda_wait(Device *base, void *stream, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER_MEASURING(device, err);

@@ -68,9 +68,8 @@ typedef struct CpuDevice {
     unsigned threads;     /* thread count that the device was opened with */
     CpuThread *thread;    /* one a thread; so are the next two */
     CpuMemory *tallies;
-    CpuMemory *counts;      /* all zero between calls */
-    CpuMemory plan;         /* tasks of a call */
-    ImgstatDeviceInfo info; /* kept, since asking the processor is slow in a virtual machine */
+    CpuMemory *counts; /* all zero between calls */
+    CpuMemory plan;    /* tasks of a call */
 } CpuDevice;
 
 /* Returns at least `bytes` bytes. Only new memory is zeroed. Returns NULL if memory runs out. */

@@ -158,7 +158,7 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
     ImgstatResult res = thread_pool_create(threads, &device->pool, err);
     if (res == IMGSTAT_OK) {
         const unsigned n = thread_pool_threads(device->pool);
-        fill_info(&device->info, n, level);
+        fill_info(&device->base.info, n, level);
         device->thread = calloc(n, sizeof *device->thread);
         device->tallies = calloc(n, sizeof *device->tallies);
         device->counts = calloc(n, sizeof *device->counts);
@@ -178,12 +178,6 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
     }
     *out = &device->base;
     return IMGSTAT_OK;
-}
-
-static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
-{
-    const CpuDevice *device = (const CpuDevice *)base;
-    *out = device->info;
 }
 
 /* What the others had goes back to the system. */
@@ -279,9 +273,10 @@ static ImgstatResult cpu_sort_end(Device *device, uint64_t *taken, struct RankKn
 }
 
 /* Every call is done when it returns. */
-static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
+static ImgstatResult cpu_wait(Device *device, void *stream, ImgstatError *err)
 {
     (void)device;
+    (void)stream;
     (void)err;
     return IMGSTAT_OK;
 }
@@ -310,12 +305,6 @@ static ImgstatResult cpu_measure_async(Device *device, void *stream, const Image
     return IMGSTAT_OK;
 }
 
-static ImgstatResult cpu_wait_async(Device *device, void *stream, ImgstatError *err)
-{
-    (void)stream;
-    return cpu_wait(device, err);
-}
-
 /* Leaves all images to the decoders. */
 static ImgstatResult cpu_decode_async(Device *device, void *stream, const struct DecodeWork *work,
                                       DevMem there, DevMem checks, ImgstatError *err)
@@ -332,33 +321,19 @@ static ImgstatResult cpu_decode_async(Device *device, void *stream, const struct
 
 /* Leaves all pieces to the encoders. */
 static ImgstatResult cpu_encode_async(Device *device, void *stream, const struct DeviceEncode *call,
-                                      ImgstatError *err)
+                                      const DeviceCopies *copies, ImgstatError *err)
 {
     (void)device;
     (void)stream;
     (void)call;
     (void)err;
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult cpu_copy_async(Device *device, void *stream, const DeviceCopy *copies,
-                                    size_t n, DevMem there, ImgstatError *err)
-{
-    (void)device;
-    (void)stream;
-    (void)there;
-    (void)err;
-    for (const DeviceCopy *c = copies; c < copies + n; c++)
+    for (size_t i = 0; copies && i < copies->n; i++) {
+        const DeviceCopy *const c = &copies->list[i];
         for (size_t y = 0; y < c->rows; y++)
             memcpy((char *)c->to + y * c->row_bytes,
                    (const char *)(uintptr_t)c->from + y * c->pitch, c->row_bytes);
+    }
     return IMGSTAT_OK;
-}
-
-static void *cpu_own_stream(Device *device)
-{
-    (void)device;
-    return NULL;
 }
 
 const DeviceOps cpu_device_ops = {
@@ -367,7 +342,6 @@ const DeviceOps cpu_device_ops = {
     .list = cpu_list,
     .open = cpu_open,
     .close = cpu_close,
-    .describe = cpu_describe,
     .use_threads = cpu_use_threads,
     .alloc = cpu_alloc,
     .release = cpu_release,
@@ -386,12 +360,9 @@ const DeviceOps cpu_device_ops = {
     .clahe_apply = cpu_clahe_apply,
     .async_bytes = cpu_async_bytes,
     .measure_async = cpu_measure_async,
-    .wait_async = cpu_wait_async,
     .transform_create = cpu_transform_create,
     .transform_destroy = cpu_transform_destroy,
     .transform_async = cpu_transform_async,
     .decode_async = cpu_decode_async,
     .encode_async = cpu_encode_async,
-    .copy_async = cpu_copy_async,
-    .own_stream = cpu_own_stream,
 };

@@ -147,11 +147,11 @@ static ImgstatResult read_checks(ImgstatDecode *decode, void *stream, ImgstatErr
     const size_t n = decode_images(decode);
     const DeviceOps *const ops = decode->device->ops;
     if (n == 0)
-        return ops->wait_async(decode->device, stream, err);
+        return ops->wait(decode->device, stream, err);
     DeflatedCheck *const checks = calloc(n, sizeof *checks);
     if (!checks)
         return error_memory(err, n * sizeof *checks, "the state of images");
-    ImgstatResult res = ops->wait_async(decode->device, stream, err);
+    ImgstatResult res = ops->wait(decode->device, stream, err);
     if (res == IMGSTAT_OK)
         res = ops->download(decode->device, checks, decode->checks, 0, n * sizeof *checks, err);
     size_t rows = 0, pages = decode->work.n_rows;

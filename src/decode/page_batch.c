@@ -38,7 +38,7 @@ ImgstatResult page_batch_create(Device *device, size_t bytes, PageBatch **out, I
     if (!batch)
         return error_memory(err, sizeof *batch, "a batch of pages");
     batch->device = device;
-    batch->stream = ops->own_stream(device);
+    batch->stream = device->stream;
     ImgstatResult res = ops->alloc(device, bytes, &batch->memory, err);
     if (res == IMGSTAT_OK)
         res =
@@ -320,7 +320,7 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
 
 ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
 {
-    IMGSTAT_TRY(batch->device->ops->wait_async(batch->device, batch->stream, err));
+    IMGSTAT_TRY(batch->device->ops->wait(batch->device, batch->stream, err));
     return batch_read_checks(batch, err);
 }
 

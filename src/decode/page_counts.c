@@ -46,7 +46,7 @@ static ImgstatResult warm_measuring(Device *device, const ImgstatPage *page, uns
     for (size_t n = 1; res == IMGSTAT_OK && n <= BATCH_PAGES; n *= BATCH_PAGES)
         res = measure_images(device, image, record_at, n, parts, counts, err);
     if (res == IMGSTAT_OK)
-        res = ops->wait(device, err);
+        res = device_wait(device, err);
     ops->release(device, &counts);
     ops->release(device, &pixels);
     return res;
@@ -112,7 +112,7 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
 ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, ImgstatError *err)
 {
     batch->count = *count;
-    IMGSTAT_TRY(batch->device->ops->wait_async(batch->device, batch->stream, err));
+    IMGSTAT_TRY(batch->device->ops->wait(batch->device, batch->stream, err));
     return count_decoded(batch, err);
 }
 

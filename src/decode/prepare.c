@@ -213,7 +213,7 @@ static ImgstatResult allocate(ImgstatDecode *decode, ImgstatError *err)
     const DecodeWork nothing = {0};
     const DevMem none = {0, 0};
     IMGSTAT_TRY(ops->decode_async(device, NULL, &nothing, none, none, err));
-    return ops->wait(device, err); /* before another stream uses it */
+    return device_wait(device, err); /* before another stream uses it */
 }
 
 /* Sets up n files, and finds places for their compressed pixels. */

@@ -134,7 +134,7 @@ static ImgstatResult allocate(TileBands *b, size_t bytes, ImgstatError *err)
         slot->check_there.address += b->memory.address;
         slot->work = decode_work_at(&slot->work, (uint8_t *)b->lists + i * list);
     }
-    return ops->wait(device, err); /* another stream uses it */
+    return device_wait(device, err); /* another stream uses it */
 }
 
 /* ---- Reading ---- */
@@ -225,7 +225,7 @@ void tile_bands_close(TileBands *b)
         return;
     const DeviceOps *const ops = b->device->ops;
     if (b->memory.bytes > 0)
-        (void)(ops->wait_async(b->device, decode_stream, NULL) == IMGSTAT_OK);
+        (void)(ops->wait(b->device, decode_stream, NULL) == IMGSTAT_OK);
     ops->release(b->device, &b->memory);
     if (b->staging)
         ops->host_release(b->device, b->staging);
@@ -293,7 +293,7 @@ ImgstatResult tile_bands_next(TileBands *b, ImagePro *band, bool *decoded, Imgst
         IMGSTAT_TRY(prepare(b, i + 1, err));
     DeflatedCheck check = {.doubt = DOUBT_STREAM};
     if (slot->ready) {
-        IMGSTAT_TRY(ops->wait_async(b->device, decode_stream, err));
+        IMGSTAT_TRY(ops->wait(b->device, decode_stream, err));
         IMGSTAT_TRY(ops->download(b->device, &check, slot->check_there, 0, sizeof check, err));
     }
     *decoded = check.doubt == 0;

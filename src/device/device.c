@@ -166,7 +166,7 @@ void imgstat_device_close(ImgstatDevice *device)
 
 void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out)
 {
-    device->ops->describe(device, out);
+    *out = device->info;
 }
 
 void imgstat_device_cancel(ImgstatDevice *device, bool (*cancelled)(void *context), void *context)

@@ -42,9 +42,15 @@ typedef struct DeviceCopy {
     void *to; /* in host_alloc's memory */
 } DeviceCopy;
 
+typedef struct DeviceCopies {
+    const DeviceCopy *list; /* in host_alloc's memory, which stays until the stream is done */
+    size_t n;
+    DevMem there; /* memory of the device for as many */
+} DeviceCopies;
+
 /* One kind of device. No operation is NULL.
  *
- * Threads: one thread at a time uses a device, but wait_async may run beside the calls of another.
+ * Threads: one thread at a time uses a device, but wait may run beside the calls of another.
  * Devices are independent of each other.
  *
  * Order: each call sees what the calls before it did. alloc, release, host_release, measure,
@@ -69,7 +75,6 @@ typedef struct DeviceOps {
     ImgstatResult (*open)(int index, unsigned threads, Device **out, ImgstatError *err);
 
     void (*close)(Device *device); /* accepts NULL */
-    void (*describe)(const Device *device, ImgstatDeviceInfo *out);
 
     /* Uses this many of the processor's threads from now on, and releases the memory of the others.
      * 0: releases the memory of all; later work uses one thread. */
@@ -91,8 +96,9 @@ typedef struct DeviceOps {
     ImgstatResult (*download)(Device *device, void *to, DevMem from, size_t offset, size_t bytes,
                               ImgstatError *err);
 
-    /* Waits until the device has done all its work. */
-    ImgstatResult (*wait)(Device *device, ImgstatError *err);
+    /* Waits until a stream is done. The device's own: so are all calls that name no stream. NULL:
+     * CUDA's default stream. */
+    ImgstatResult (*wait)(Device *device, void *stream, ImgstatError *err);
 
     /* ---- Measuring ---- */
 
@@ -137,8 +143,8 @@ typedef struct DeviceOps {
                                  ImagePro *to, ImgstatError *err);
 
     /* ---- On the caller's stream (a cudaStream_t; a CPU is done on return) ----
-     * Only wait_async, transform_create, transform_destroy and decode_async with uploads wait or
-     * allocate: a CUDA graph can record the others. Images are in the device's own memory; samples
+     * Only transform_create, transform_destroy and decode_async with uploads wait or allocate: a
+     * CUDA graph can record the others. Images are in the device's own memory; samples
      * are aligned to their size. One object serves one stream at a time. */
 
     /* Returns the bytes of scratch memory that measure_async needs for n images at a time. */
@@ -150,9 +156,6 @@ typedef struct DeviceOps {
     ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *first,
                                    const DeviceSeries *series, const DeviceRecord *record,
                                    DevMem scratch, ImgstatError *err);
-
-    /* Waits until the stream is done. NULL: CUDA's default stream. */
-    ImgstatResult (*wait_async)(Device *device, void *stream, ImgstatError *err);
 
     /* Allocates all that images of at most `pixels` pixels need. The method is one that
      * transfer_check_async allows. */
@@ -174,28 +177,28 @@ typedef struct DeviceOps {
     ImgstatResult (*decode_async)(Device *device, void *stream, const struct DecodeWork *work,
                                   DevMem there, DevMem checks, ImgstatError *err);
 
-    /* Filters or predicts images and compresses their pieces. Results, which are zeros before,
-     * remain so for pieces that are left to the processor. What the call names stays until the
-     * stream is done. No images make ready, as above. */
+    /* Filters or predicts images and compresses their pieces; then copies rows. Either may be NULL.
+     * Results, which are zeros before, remain so for pieces that are left to the processor. What
+     * the call names stays until the stream is done. Both NULL: makes ready, as above. */
     ImgstatResult (*encode_async)(Device *device, void *stream, const struct DeviceEncode *call,
-                                  ImgstatError *err);
-
-    /* Copies rows to host memory. copies: host_alloc's memory, which stays until the stream is
-     * done. there: memory of this device for as many. No copies make ready. */
-    ImgstatResult (*copy_async)(Device *device, void *stream, const DeviceCopy *copies, size_t n,
-                                DevMem there, ImgstatError *err);
-
-    /* Returns the stream in whose order the device's other calls work on images in its memory. */
-    void *(*own_stream)(Device *device);
+                                  const DeviceCopies *copies, ImgstatError *err);
 } DeviceOps;
 
 struct ImgstatDevice {
-    const DeviceOps *ops; /* first member of each implementation's own struct */
-    int index;            /* among devices of its kind, as ImagePro.device_id */
-    unsigned threads;     /* of the processor, for the device and for decoding */
-    BufferCache *cache;   /* also for the files that are read and written; NULL: none */
-    Cancel cancel;        /* whose call ends the device's work, and that on files for it */
+    const DeviceOps *ops;   /* first member of each implementation's own struct */
+    void *stream;           /* the device's own: in its order calls work that name none */
+    ImgstatDeviceInfo info; /* what `open` found */
+    int index;              /* among devices of its kind, as ImagePro.device_id */
+    unsigned threads;       /* of the processor, for the device and for decoding */
+    BufferCache *cache;     /* also for the files that are read and written; NULL: none */
+    Cancel cancel;          /* whose call ends the device's work, and that on files for it */
 };
+
+/* Waits until a device has done all work of calls that name no stream. */
+static inline ImgstatResult device_wait(Device *device, ImgstatError *err)
+{
+    return device->ops->wait(device, device->stream, err);
+}
 
 extern const DeviceOps cpu_device_ops;
 

@@ -67,7 +67,7 @@ ImgstatResult encode_page(Device *device, PageRows **rows, Encoder *encoder, con
         image->width != encoder->page.width)
         return error_file(err, IMGSTAT_ERR_ARG, name, "these are not the rows of its page");
     page.image = *image;
-    void *const stream = device->ops->own_stream(device);
+    void *const stream = device->stream;
     ImgstatResult res = have_rows(device, rows, &encoder->how, err);
     if (res != IMGSTAT_OK) {
         page_rows_destroy(*rows);

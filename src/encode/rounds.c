@@ -29,13 +29,14 @@ static void run(const RowEncoder *e, ThreadPool *pool, size_t tasks,
             work(context, i, 0);
 }
 
-/* Begins copies; e->device->ops->wait_async ends them. */
+/* Begins copies; e->device->ops->wait ends them. */
 static ImgstatResult copy(RowEncoder *e, size_t n, void *stream, ImgstatError *err)
 {
     if (n == 0)
         return IMGSTAT_OK;
     const DevMem there = {e->there.address + e->now.copies_at, e->now.here - e->now.copies_at};
-    return e->device->ops->copy_async(e->device, stream, row_copies(e), n, there, err);
+    const DeviceCopies copies = {.list = row_copies(e), .n = n, .there = there};
+    return e->device->ops->encode_async(e->device, stream, NULL, &copies, err);
 }
 
 /* ---- Pieces of the processor ---- */
@@ -252,19 +253,19 @@ ImgstatResult row_encoder_finish(RowEncoder *e, ThreadPool *pool, void *stream, 
     const DeviceOps *const ops = e->device->ops;
     Round round = {.encoder = e}, before = round;
     size_t used = 0;
-    IMGSTAT_TRY(ops->wait_async(e->device, stream, err));
+    IMGSTAT_TRY(ops->wait(e->device, stream, err));
     for (; round.first < e->now.pieces; round.first = round.end) {
         give_slots(&round);
         if (round.n_slots > 0) { /* those of the round before are taken */
             complete(&before, pool);
             IMGSTAT_TRY(fetch_raw(&round, stream, err));
-            IMGSTAT_TRY(ops->wait_async(e->device, stream, err));
+            IMGSTAT_TRY(ops->wait(e->device, stream, err));
             run(e, pool, round.n_slots, make_piece, &round);
         }
         place_pieces(&round, &used);
         IMGSTAT_TRY(fetch_made(&round, stream, err));
         complete(&before, pool);
-        IMGSTAT_TRY(ops->wait_async(e->device, stream, err));
+        IMGSTAT_TRY(ops->wait(e->device, stream, err));
         before = round;
     }
     complete(&before, pool);

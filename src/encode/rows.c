@@ -217,9 +217,7 @@ static ImgstatResult host_alloc(RowEncoder *e, size_t bytes, uint8_t **out, Imgs
 
 ImgstatResult row_encoder_load(Device *device, ImgstatError *err)
 {
-    const DeviceEncode none = {.n_images = 0};
-    IMGSTAT_TRY(device->ops->encode_async(device, NULL, &none, err));
-    return device->ops->copy_async(device, NULL, NULL, 0, (DevMem){0, 0}, err);
+    return device->ops->encode_async(device, NULL, NULL, NULL, err);
 }
 
 static ImgstatResult allocate(RowEncoder *e, const Needs *needs, size_t bytes, ImgstatError *err)
@@ -237,7 +235,7 @@ static ImgstatResult allocate(RowEncoder *e, const Needs *needs, size_t bytes, I
     }
     IMGSTAT_TRY(ops->alloc(e->device, needs->there, &e->there, err));
     IMGSTAT_TRY(row_encoder_load(e->device, err));
-    IMGSTAT_TRY(ops->wait(e->device, err)); /* before another stream uses it */
+    IMGSTAT_TRY(device_wait(e->device, err)); /* before another stream uses it */
     e->has = *needs;
     e->files_bytes = bytes;
     return IMGSTAT_OK;
@@ -385,5 +383,5 @@ ImgstatResult row_encoder_async(RowEncoder *e, RowImage *images, size_t n, void 
         .results = (DeflatedPiece *)(void *)(e->here + now->results_at),
         .scratch = {e->there.address + now->scratch_at, now->rows_at - now->scratch_at}};
     memset(e->call.results, 0, now->pieces_there * sizeof(DeflatedPiece));
-    return e->device->ops->encode_async(e->device, stream, &e->call, err);
+    return e->device->ops->encode_async(e->device, stream, &e->call, NULL, err);
 }

@@ -69,7 +69,7 @@ ImgstatResult imgstat_pending_create_series(ImgstatDevice *device, ImgstatSample
     if (res == IMGSTAT_OK)
         res = ops->alloc(device, ops->async_bytes(sample, channels, n), &pending->scratch, err);
     if (res == IMGSTAT_OK) /* zeroed before another stream uses it */
-        res = ops->wait(device, err);
+        res = device_wait(device, err);
     if (res != IMGSTAT_OK) {
         imgstat_pending_destroy(pending);
         return res;
@@ -153,7 +153,7 @@ static ImgstatResult fetch(ImgstatPending *pending, void *stream, ImgstatError *
     const size_t bytes = pending->measured * pending->record.mem.bytes;
     if (pending->host)
         return IMGSTAT_OK;
-    IMGSTAT_TRY(ops->wait_async(pending->device, stream, err));
+    IMGSTAT_TRY(ops->wait(pending->device, stream, err));
     pending->host = malloc(bytes);
     if (!pending->host)
         return error_memory(err, bytes, "records");
@@ -171,7 +171,7 @@ static ImgstatResult fetch_image(ImgstatPending *pending, size_t i, void *stream
     const DeviceOps *const ops = pending->device->ops;
     const size_t bytes = pending->record.mem.bytes;
     if (pending->measured == 1) {
-        IMGSTAT_TRY(ops->wait_async(pending->device, stream, err));
+        IMGSTAT_TRY(ops->wait(pending->device, stream, err));
         return ops->download(pending->device, to, pending->all, 0, bytes, err);
     }
     IMGSTAT_TRY(fetch(pending, stream, err));

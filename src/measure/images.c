@@ -66,7 +66,7 @@ static ImgstatResult count(const Round *round, void *to, ImgstatError *err)
     if (res == IMGSTAT_OK)
         res = ops->download(round->device, to, all, 0, round->bytes, err);
     if (res != IMGSTAT_OK)
-        (void)(ops->wait(round->device, NULL) == IMGSTAT_OK);
+        (void)(device_wait(round->device, NULL) == IMGSTAT_OK);
     ops->release(round->device, &all);
     return res;
 }

@@ -203,7 +203,7 @@ static ImgstatResult read_page(PageSet *set, uint32_t i, const ReadRequest *requ
     PageReader reader;
     IMGSTAT_TRY(open_reader(set, i, &reader, err));
     IMGSTAT_TRY(page_read(&reader, every_channel, request, err));
-    return set->device->ops->wait(set->device, err); /* the next page comes into the same memory */
+    return device_wait(set->device, err); /* the next page comes into the same memory */
 }
 
 static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *first,

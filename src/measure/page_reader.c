@@ -208,7 +208,7 @@ static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, Us
         return use_region(reader, band, use, context, err);
     const size_t slot = (size_t)((unsigned char *)band->host - (unsigned char *)reader->page.host);
     uint8_t *const mask = reader->lost_mask + slot / band->pitch * band->width;
-    IMGSTAT_TRY(reader->device->ops->wait(reader->device, err));
+    IMGSTAT_TRY(device_wait(reader->device, err));
     const ImagePro masked = salvage_masked(reader->decoder, band, mask);
     return use_region(reader, &masked, use, context, err);
 }
@@ -225,7 +225,7 @@ static ImgstatResult each_decoded(PageReader *reader, uint32_t first, uint32_t l
     for (uint64_t row = first; res == IMGSTAT_OK && row < last; row += reader->rows) {
         ImagePro band;
         if (row > first && !reader->kept) /* the device may still be reading the band before */
-            res = reader->device->ops->wait(reader->device, err);
+            res = device_wait(reader->device, err);
         if (res == IMGSTAT_OK)
             res = cancel_check(&reader->device->cancel, err);
         if (res == IMGSTAT_OK)

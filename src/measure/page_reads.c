@@ -71,7 +71,7 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
             device, record->bins + (size_t)channel * sample_record_bins(record->sample),
             m.record.mem, tallies, bytes - tallies, err);
     if (res != IMGSTAT_OK) /* it may still be reading a band; its own error is the one to report */
-        (void)(device->ops->wait(device, NULL) == IMGSTAT_OK);
+        (void)(device_wait(device, NULL) == IMGSTAT_OK);
     device->ops->release(device, &m.record.mem);
     return res;
 }

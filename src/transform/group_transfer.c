@@ -49,7 +49,7 @@ static ImgstatResult read_page(Group *group, uint32_t i, const ReadRequest *requ
         IMGSTAT_TRY(transfer_input_measure(group->input, &reader, &shape, &record, err));
     if (record)
         transfer_input_merge(group->input, &record);
-    return worker->device->ops->wait(worker->device, err); /* the next page takes its memory */
+    return device_wait(worker->device, err); /* the next page takes its memory */
 }
 
 static ImgstatResult read_pages(void *context, const ReadRequest *request, ImgstatError *err)

@@ -124,7 +124,7 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
     fills.holes = transfer_holes_in_memory(&fills, &shape);
     ImgstatResult res = device->ops->apply(device, &fills, from, alpha, to, err);
     if (res == IMGSTAT_OK)
-        res = device->ops->wait(device, err);
+        res = device_wait(device, err);
     transfer_destroy(own);
     return res;
 }
@@ -167,7 +167,7 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
         clahe->rescale->holes = transfer_holes_in_memory(clahe->rescale, &shape);
         res = device->ops->clahe_apply(device, clahe, &whole, to, err);
         if (res == IMGSTAT_OK)
-            res = device->ops->wait(device, err);
+            res = device_wait(device, err);
         if (res != IMGSTAT_OK && !given)
             imgstat_image_release(to);
     }

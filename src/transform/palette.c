@@ -93,7 +93,7 @@ ImgstatResult palette_transfer(Device *device, const Palette *palette, const Tra
     ImgstatResult res = map ? device->ops->apply(device, transfer, from, alpha, &to, err)
                             : error_memory(err, 3 * n * sizeof *map, "a palette");
     if (res == IMGSTAT_OK)
-        res = device->ops->wait(device, err);
+        res = device_wait(device, err);
     bool same = true;
     for (size_t i = 0; res == IMGSTAT_OK && i < n; i++)
         for (size_t c = 0; c < 3; c++) {

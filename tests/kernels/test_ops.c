@@ -504,7 +504,7 @@ static void run(const Test *test)
     const size_t cases = ops.cases, failures = ops.failures;
     const double began = seconds();
     test->run();
-    must(ops.cuda->ops->wait(ops.cuda, &ops.error));
+    must(device_wait(ops.cuda, &ops.error));
     printf("%-12s %7zu cases  %5.1f s  %s\n", test->name, ops.cases - cases, seconds() - began,
            ops.failures == failures ? "ok" : "FAILED");
     fflush(stdout);

@@ -49,12 +49,12 @@ static void measure_on(Device *device, const Bands *bands, const ImagePro *all, 
     must(on->alloc(device, bands->n * bytes, &records, &ops.error));
     must(on->alloc(device, on->async_bytes(all->sample, all->channels, bands->n), &scratch,
                    &ops.error));
-    must(on->wait(device, &ops.error));
+    must(device_wait(device, &ops.error));
     const DeviceRecord record = {
         .mem = {records.address, bytes}, .sample = all->sample, .channels = all->channels};
     for (int turn = 0; turn < 2; turn++)
         must(on->measure_async(device, stream, &first, &series, &record, scratch, &ops.error));
-    must(on->wait_async(device, stream, &ops.error));
+    must(on->wait(device, stream, &ops.error));
     must(on->download(device, out, records, 0, bands->n * bytes, &ops.error));
     on->release(device, &records);
     on->release(device, &scratch);

@@ -46,15 +46,13 @@ static void predict_image(const TiledImage *image)
     }
 }
 
-ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
-                           ImgstatError *err)
+static void make_pieces(const DeviceEncode *call)
 {
     DeflateCoder *const coder = deflate_coder_create();
     const DeflatePiece *const pieces =
         (const DeflatePiece *)(const void *)((const uint8_t *)call->lists + call->pieces_at);
     DeflatedPiece *const results = call->results;
     MatchGain *const gain = malloc(sizeof *gain);
-    (void)device, (void)stream, (void)err;
     for (size_t i = 0; i < call->n_images; i++)
         if (call->tiled)
             predict_image((const TiledImage *)call->lists + i);
@@ -81,7 +79,14 @@ ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *cal
     require(block == call->n_blocks);
     free(gain);
     deflate_coder_destroy(coder);
-    return IMGSTAT_OK;
+}
+
+ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
+                           const DeviceCopies *copies, ImgstatError *err)
+{
+    if (call)
+        make_pieces(call);
+    return cpu_device_ops.encode_async(device, stream, call, copies, err);
 }
 
 DeviceOps plain_device_ops(void)

@@ -9,7 +9,7 @@
 
 /* DeviceOps.encode_async, by the processor. */
 ImgstatResult plain_encode(Device *device, void *stream, const DeviceEncode *call,
-                           ImgstatError *err);
+                           const DeviceCopies *copies, ImgstatError *err);
 
 /* The CPU device's operations, but for that. Its images are in device memory. */
 DeviceOps plain_device_ops(void);

@@ -103,10 +103,10 @@ static void test_lost(void)
                             IMGSTAT_U8, 0, NULL, NULL, &image, &ops.error));
     ImgstatResult result = device_measure(ops.cuda, &image, &record, 1, &error);
     if (result == IMGSTAT_OK)
-        result = ops.cuda->ops->wait(ops.cuda, &error);
+        result = device_wait(ops.cuda, &error);
     expect(result == IMGSTAT_ERR_DEVICE && strncmp(error.message, "cuda:0: ", 8) == 0,
            "a failed kernel is an error of the device");
-    expect(ops.cuda->ops->wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
+    expect(device_wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
     DevMem memory;
     expect(ops.cuda->ops->alloc(ops.cuda, 8, &memory, &error) == IMGSTAT_ERR_DEVICE &&
                memory.address == 0,

@@ -14,11 +14,11 @@ Test(cpu_device, opens_by_level)
     ImgstatDeviceInfo info;
     Device *device = open_cpu("portable", 3);
     cr_assert(device);
-    cpu_device_ops.describe(device, &info);
+    imgstat_device_describe(device, &info);
     cr_assert_str_eq(info.name, "cpu");
     cr_assert(strstr(info.description, ", 3 threads, portable"), "%s", info.description);
     cr_assert_gt(info.memory_bytes, 0);
-    cr_assert_eq(cpu_device_ops.wait(device, NULL), IMGSTAT_OK);
+    cr_assert_eq(device_wait(device, NULL), IMGSTAT_OK);
     cpu_device_ops.close(device);
     cpu_device_ops.close(NULL);
     cr_assert_eq(cpu_device_ops.list(&info, 1), 1);
