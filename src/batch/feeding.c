@@ -229,11 +229,13 @@ bool feeding_takes(Feeding *f, const Feeder *feeder, size_t left)
     if (f->always)
         return true;
     pthread_mutex_lock(&f->lock);
-    const bool device = f->device && !f->lost;
+    const bool device = f->device && !f->lost, feeds = feeder->feeds && device;
     if (device)
         divide_rest(f, feeder->feeds, left);
-    const bool takes = feeder->feeds ? f->rest == REST_FED || (device && f->rest == REST_OPEN)
-                                     : f->rest != REST_FED;
+    const bool takes = f->rest == REST_OPEN ? feeds || !feeder->feeds
+                       : f->rest == REST_ALONE
+                           ? !feeder->feeds
+                           : feeds || f->at_work == 0; /* the others have gone */
     f->left = left;
     pthread_mutex_unlock(&f->lock);
     return takes;
@@ -317,7 +319,7 @@ static ImgstatResult fill(Fed *fed, ImgstatError *err)
     size_t pages = 0;
     page_batch_begin(fed->feeder->pages);
     fed->n = 0;
-    do {
+    do { /* a worker whose device fails in a job of the processor's has no pages any more */
         PageAdded added;
         const ImgstatResult res = add_job(fed, fed->next, &added, err);
         if (res != IMGSTAT_OK || added == PAGE_FULL)
@@ -329,7 +331,8 @@ static ImgstatResult fill(Fed *fed, ImgstatError *err)
             finish(fed, fed->next, NULL, NULL);
         }
         fed->carried = in_order_more(*f->ring, fed->worker, &fed->next);
-    } while (fed->carried && (fed->n < share || pages < SHARED_PAGES) && pages < BATCH_PAGES);
+    } while (fed->carried && fed->feeder->pages && (fed->n < share || pages < SHARED_PAGES) &&
+             pages < BATCH_PAGES);
     return IMGSTAT_OK;
 }
 
@@ -344,8 +347,6 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->feeder->feeds = !memory;
     pthread_mutex_lock(&f->lock);
     f->lost = f->lost || !memory;
-    if (f->rest == REST_FED) /* this worker may be the only one left */
-        f->rest = REST_OPEN;
     pthread_mutex_unlock(&f->lock);
     for (size_t i = 0; i < fed->n; i++)
         finish(fed, fed->job[i], NULL, again ? NULL : why);
@@ -369,16 +370,31 @@ static void note_fed(Feeding *f)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* Before a worker waits for others, or for the device. */
+static void idle(const Fed *fed)
+{
+    const FedJobs *const jobs = &fed->feeding->jobs;
+    if (jobs->idle)
+        jobs->idle(jobs->context, fed->worker);
+}
+
+static ImgstatResult wait_for_pages(const Fed *fed, ImgstatError *err)
+{
+    const FedJobs *const jobs = &fed->feeding->jobs;
+    PageBatch *const pages = fed->feeder->pages;
+    if (!pages)
+        return IMGSTAT_OK;
+    return jobs->counts ? page_batch_count(pages, &jobs->count, err) : page_batch_wait(pages, err);
+}
+
 /* Waits for a batch that is sent, and does what is left of its jobs: most of that is waiting for
  * the device. */
 static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
 {
     Feeding *const f = fed->feeding;
     const double start = job_clock();
-    if (f->jobs.idle)
-        f->jobs.idle(f->jobs.context, fed->worker);
-    IMGSTAT_TRY(f->jobs.counts ? page_batch_count(fed->feeder->pages, &f->jobs.count, err)
-                               : page_batch_wait(fed->feeder->pages, err));
+    idle(fed);
+    IMGSTAT_TRY(wait_for_pages(fed, err));
     const double seconds = job_clock() - start;
     note_latency(f, seconds);
     if (!f->jobs.whole_jobs)
@@ -393,14 +409,16 @@ static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Fills a batch and does its jobs. */
+/* Fills a batch and does its jobs. Who has the seat may wait for memory, in a job of the
+ * processor's, so nobody keeps any who waits for a seat. */
 static void feed(Fed *fed)
 {
     Feeding *const f = fed->feeding;
     ImgstatError error = {0};
+    idle(fed);
     seat_acquire(&f->seats, true);
     ImgstatResult res = fill(fed, &error);
-    if (res == IMGSTAT_OK)
+    if (res == IMGSTAT_OK && fed->feeder->pages)
         res = page_batch_send(fed->feeder->pages, &error);
     seat_release(&f->seats);
     if (res == IMGSTAT_OK && fed->n > 0)

@@ -30,7 +30,7 @@ typedef struct FedJobs {
     bool (*open)(void *context, size_t job, bool *unusual, ImgstatFile **file);
     /* Does a job. pages: NULL, or its pages. Returns the seconds that it took. */
     double (*work)(void *context, void *worker, size_t job, const FedPages *pages, void *outcome);
-    /* NULL, or called before a worker waits for others. */
+    /* NULL, or called before a worker waits for others: it returns what these may wait for. */
     void (*idle)(void *context, void *worker);
     /* Reports a job whose device has failed. */
     void (*fail)(void *context, void *worker, size_t job, const ImgstatError *why, void *outcome);

@@ -27,6 +27,13 @@ static inline void seats_release(Seats *seats)
     pthread_mutex_destroy(&seats->lock);
 }
 
+/* Wakes a thread that waits, where a seat is free. The lock is held. */
+static inline void seat_offer(Seats *seats)
+{
+    if (seats->free > 0)
+        pthread_cond_signal(seats->waiting > 0 ? &seats->first : &seats->other);
+}
+
 /* Waits for a seat. first: before all that do not go first. */
 static inline void seat_acquire(Seats *seats, bool first)
 {
@@ -36,6 +43,7 @@ static inline void seat_acquire(Seats *seats, bool first)
         pthread_cond_wait(first ? &seats->first : &seats->other, &seats->lock);
     seats->waiting -= first;
     seats->free--;
+    seat_offer(seats); /* this one may have been woken for two seats */
     pthread_mutex_unlock(&seats->lock);
 }
 
@@ -43,7 +51,7 @@ static inline void seat_release(Seats *seats)
 {
     pthread_mutex_lock(&seats->lock);
     seats->free++;
-    pthread_cond_signal(seats->waiting > 0 ? &seats->first : &seats->other);
+    seat_offer(seats);
     pthread_mutex_unlock(&seats->lock);
 }
 

@@ -3,11 +3,17 @@
  * them if it is lost and the processor may take over. */
 #include "batch/feeding.h"
 
+#include "batch/job.h"
+#include "batch/seats.h"
 #include "imgstat.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { JOBS = 40 };
 
@@ -38,7 +44,7 @@ typedef struct Told {
 static void on_fallen(void *context, const char *why)
 {
     Told *const told = context;
-    cr_expect_str_eq(why, "cuda:0: it was unplugged");
+    cr_expect(strstr(why, "cuda:0: it was unplugged"), "%s", why); /* behind a name, or not */
     told->reports++;
 }
 
@@ -118,6 +124,41 @@ Test(feeding, the_processor_takes_over)
     }
 }
 
+/* Each worker that feeds loses its pages with its device, also in a job of the processor's while it
+ * fills a batch: it crashed there. */
+Test(feeding, the_processor_writes_what_a_lost_device_had)
+{
+    enum { FAULTS = 30 };
+    static char output[JOBS][64];
+    ImgstatJob jobs[JOBS];
+    Told told;
+    char folder[] = "/tmp/imgstat-feeding-XXXXXX";
+    cr_assert_not_null(mkdtemp(folder));
+    for (size_t i = 0; i < JOBS; i++) {
+        snprintf(output[i], sizeof output[i], "%s/%zu.png", folder, i);
+        jobs[i] = (ImgstatJob){.input = path[i % NAMES], .output = output[i]};
+    }
+    const ImgstatBatch batch = {.device = "cuda",
+                                .method = {.transform = IMGSTAT_STRETCH},
+                                .threads = 2,
+                                .write = {.replace = true},
+                                .fallen_back = on_fallen,
+                                .progress = on_done,
+                                .context = &told};
+    for (int at = 1; at <= FAULTS; at += 3) {
+        char fault[16];
+        snprintf(fault, sizeof fault, "0:%d", at);
+        setenv("IMGSTAT_STAND_IN_FAULT", fault, 1);
+        told = (Told){0};
+        cr_expect_eq(imgstat_batch_run(&batch, jobs, JOBS, NULL), IMGSTAT_OK);
+        cr_expect(told.bad == JOBS / NAMES && told.good == JOBS - told.bad && told.reports == 1,
+                  "%s: %zu are written, %zu reports", fault, told.good, told.reports);
+    }
+    for (size_t i = 0; i < JOBS; i++)
+        (void)remove(output[i]);
+    cr_expect_eq(rmdir(folder), 0);
+}
+
 Test(feeding, a_named_device_that_is_lost_fails_its_jobs)
 {
     Told told;
@@ -128,6 +169,284 @@ Test(feeding, a_named_device_that_is_lost_fails_its_jobs)
     }
     cr_assert_eq(measure("cuda", "0:3", false, &told), IMGSTAT_OK);
     cr_expect(told.device > 0 && told.good + told.bad == JOBS, "%zu of them", told.device);
+}
+
+/* ---- The last jobs ---- */
+
+enum { LAST_JOBS = 30, SECONDS = 20 };
+
+typedef struct Last {
+    Told told;
+    DeviceList devices;
+    Feeding *feeding;
+    atomic_size_t fed;              /* jobs whose page the device has decoded */
+    atomic_bool waits, alone_ended; /* a worker that fills a second batch; the one that does not */
+    double end;
+    size_t done;
+} Last;
+
+typedef struct LastWorker {
+    Feeder feeder;
+    bool holds;
+} LastWorker;
+
+static void wait_for(const Last *last, const atomic_bool *what)
+{
+    while (!atomic_load(what) && job_clock() < last->end)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static bool open_last(void *context, size_t job, bool *unusual, ImgstatFile **file)
+{
+    Last *const last = context;
+    const ImgstatJob what = {.input = path[0]};
+    const ImgstatOpen how = {.warn = NULL};
+    (void)job;
+    if (atomic_load(&last->fed) > 0) {
+        atomic_store(&last->waits, true);
+        wait_for(last, &last->alone_ended);
+    }
+    return feeding_open_job(&what, &how, false, NULL, unusual, file);
+}
+
+static double work_last(void *context, void *worker, size_t job, const FedPages *pages,
+                        void *outcome)
+{
+    Last *const last = context;
+    (void)job;
+    if (pages)
+        atomic_fetch_add(&last->fed, 1);
+    else if (!((LastWorker *)worker)->feeder.feeds)
+        wait_for(last, &last->waits);
+    *(bool *)outcome = true;
+    return 1000; /* seconds that it took: the device does what is left before */
+}
+
+static void fail_last(void *context, void *worker, size_t job, const ImgstatError *why,
+                      void *outcome)
+{
+    (void)context, (void)worker, (void)job, (void)outcome;
+    cr_expect_fail("%s", why->message);
+}
+
+static void open_last_worker(void *context, void *worker)
+{
+    feeding_open_worker(((Last *)context)->feeding, &((LastWorker *)worker)->feeder, false);
+}
+
+static bool takes_last(void *context, void *worker, size_t left)
+{
+    return feeding_takes(((Last *)context)->feeding, &((LastWorker *)worker)->feeder, left);
+}
+
+static void do_last(void *context, void *worker, size_t job, void *outcome)
+{
+    feeding_work(((Last *)context)->feeding, &((LastWorker *)worker)->feeder, worker, job, outcome);
+}
+
+static void close_last_worker(void *context, void *worker)
+{
+    Last *const last = context;
+    Feeder *const feeder = &((LastWorker *)worker)->feeder;
+    if (!feeder->feeds)
+        atomic_store(&last->alone_ended, true);
+    feeding_end_worker(last->feeding, feeder);
+    feeder_release(feeder);
+}
+
+static bool report_last(void *context, size_t job, void *outcome)
+{
+    Last *const last = context;
+    (void)job;
+    last->done += *(bool *)outcome;
+    return true;
+}
+
+static bool is_late(void *context)
+{
+    return job_clock() > ((Last *)context)->end;
+}
+
+/* The others have ended, since the device was to do what is left: a worker that feeds does it. All
+ * had ended, and the batch waited for ever. */
+Test(feeding, who_is_left_does_the_jobs_of_a_lost_device)
+{
+    Last last = {.end = job_clock() + SECONDS};
+    LastWorker first = {.feeder = {0}};
+    unsetenv("IMGSTAT_DECODE");
+    setenv("IMGSTAT_STAND_IN_FAULT", "0:4", 1); /* two calls prepare it; in its second batch */
+    cr_assert_eq(device_list_init(&last.devices, "cuda", on_fallen, &last.told, NULL), IMGSTAT_OK);
+    const FedJobs jobs = {.context = &last,
+                          .devices = &last.devices,
+                          .share = {.workers = 2, .threads = 1},
+                          .n = LAST_JOBS,
+                          .more = true, /* they are worth while */
+                          .outcome_bytes = sizeof(bool),
+                          .open = open_last,
+                          .work = work_last,
+                          .fail = fail_last};
+    cr_assert_eq(feeding_create(&jobs, &last.feeding, NULL), IMGSTAT_OK);
+    cr_assert_not_null(last.feeding);
+    InOrder order = {.n = LAST_JOBS,
+                     .context = &last,
+                     .worker_bytes = sizeof(LastWorker),
+                     .outcome_bytes = sizeof(bool),
+                     .open = open_last_worker,
+                     .takes = takes_last,
+                     .work = do_last,
+                     .close = close_last_worker,
+                     .report = report_last,
+                     .stopped = is_late};
+    feeding_order(last.feeding, &order, LAST_JOBS);
+    order.workers = 2; /* one that feeds */
+    feeding_open_worker(last.feeding, &first.feeder, true);
+    cr_assert_eq(in_order_run(&order, &first, NULL), IMGSTAT_OK);
+    cr_expect_eq(last.done, LAST_JOBS, "%zu jobs are done", last.done);
+    cr_expect_gt(atomic_load(&last.fed), 0);
+    feeding_destroy(last.feeding);
+    device_list_report(&last.devices);
+    cr_expect_eq(last.told.reports, 1);
+    device_list_release(&last.devices);
+}
+
+/* ---- Memory ---- */
+
+enum { HOLDING_JOBS = BATCH_PAGES + 24, REFUSED = BATCH_PAGES + 10, HOLDS_SECONDS = 5 };
+
+static atomic_int holding; /* workers that keep memory of their last job */
+
+static bool open_holding(void *context, size_t job, bool *unusual, ImgstatFile **file)
+{
+    const ImgstatJob what = {.input = path[job == REFUSED ? NAMES - 1 : 0]};
+    const ImgstatOpen how = {.warn = NULL};
+    (void)context;
+    return feeding_open_job(&what, &how, false, NULL, unusual, file);
+}
+
+static void give_up(void *context, void *worker)
+{
+    LastWorker *const own = worker;
+    (void)context;
+    atomic_fetch_sub(&holding, own->holds);
+    own->holds = false;
+}
+
+static double work_holding(void *context, void *worker, size_t job, const FedPages *pages,
+                           void *outcome)
+{
+    Last *const last = context;
+    LastWorker *const own = worker;
+    const double end = job_clock() + HOLDS_SECONDS;
+    (void)pages;
+    give_up(context, worker);
+    while (job == REFUSED && (atomic_load(&last->fed) < BATCH_PAGES || atomic_load(&holding) > 0) &&
+           job_clock() < end)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    *(bool *)outcome = job != REFUSED || atomic_load(&holding) == 0;
+    own->holds = true;
+    atomic_fetch_add(&holding, 1);
+    atomic_fetch_add(&last->fed, 1);
+    return 0;
+}
+
+static void open_holding_worker(void *context, void *worker)
+{
+    Last *const last = context;
+    Feeder *const feeder = &((LastWorker *)worker)->feeder;
+    const char *name;
+    feeding_open_worker(last->feeding, feeder, false);
+    cr_assert_eq(device_list_open(&last->devices, 1, &name, &feeder->device, NULL), IMGSTAT_OK);
+    feeder->owned = true;
+}
+
+/* A worker that fills a batch has the only seat, and a job that the device refuses waits there for
+ * the memory of others: they waited for the seat, and kept it. */
+Test(feeding, nobody_keeps_memory_while_another_fills_a_batch)
+{
+    Last last = {.end = job_clock() + SECONDS};
+    LastWorker first = {.feeder = {0}};
+    cr_assert_eq(device_list_init(&last.devices, "cuda", on_fallen, &last.told, NULL), IMGSTAT_OK);
+    const FedJobs jobs = {.context = &last,
+                          .devices = &last.devices,
+                          .share = {.workers = 1, .threads = 1},
+                          .n = HOLDING_JOBS,
+                          .outcome_bytes = sizeof(bool),
+                          .whole_jobs = true,
+                          .open = open_holding,
+                          .work = work_holding,
+                          .idle = give_up,
+                          .fail = fail_last};
+    cr_assert_eq(feeding_create(&jobs, &last.feeding, NULL), IMGSTAT_OK);
+    cr_assert_not_null(last.feeding);
+    InOrder order = {.n = HOLDING_JOBS,
+                     .context = &last,
+                     .worker_bytes = sizeof(LastWorker),
+                     .outcome_bytes = sizeof(bool),
+                     .open = open_holding_worker,
+                     .takes = takes_last,
+                     .work = do_last,
+                     .close = close_last_worker,
+                     .report = report_last,
+                     .stopped = is_late};
+    feeding_order(last.feeding, &order, HOLDING_JOBS);
+    order.workers = 2;
+    open_holding_worker(&last, &first);
+    cr_assert_eq(in_order_run(&order, &first, NULL), IMGSTAT_OK);
+    cr_expect_eq(last.done, HOLDING_JOBS, "%zu jobs are done", last.done);
+    feeding_destroy(last.feeding);
+    device_list_release(&last.devices);
+}
+
+/* ---- Seats ---- */
+
+typedef struct Sitting {
+    Seats *seats;
+    bool first;
+    atomic_bool sits, *may_go;
+} Sitting;
+
+static void *sit(void *context)
+{
+    Sitting *const own = context;
+    seat_acquire(own->seats, own->first);
+    atomic_store(&own->sits, true);
+    while (!atomic_load(own->may_go))
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    seat_release(own->seats);
+    return NULL;
+}
+
+/* Two seats become free before the thread that goes first wakes: the other one got none until that
+ * thread had left. */
+Test(seats, nobody_waits_beside_a_free_seat)
+{
+    enum { ROUNDS = 20 };
+    size_t waiting = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        Seats seats;
+        atomic_bool may_go = false;
+        Sitting sitting[2] = {{.seats = &seats, .first = true, .may_go = &may_go},
+                              {.seats = &seats, .may_go = &may_go}};
+        pthread_t thread[2];
+        seats_init(&seats, 2);
+        seat_acquire(&seats, false);
+        seat_acquire(&seats, false);
+        for (int i = 0; i < 2; i++)
+            cr_assert_eq(pthread_create(&thread[i], NULL, sit, &sitting[i]), 0);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* they wait */
+        seat_release(&seats);
+        seat_release(&seats);
+        const double end = job_clock() + 1;
+        while (!(atomic_load(&sitting[0].sits) && atomic_load(&sitting[1].sits)) &&
+               job_clock() < end)
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        waiting += !atomic_load(&sitting[0].sits) || !atomic_load(&sitting[1].sits);
+        atomic_store(&may_go, true);
+        for (int i = 0; i < 2; i++)
+            pthread_join(thread[i], NULL);
+        seats_release(&seats);
+    }
+    cr_expect_eq(waiting, 0, "in %zu of %d rounds", waiting, (int)ROUNDS);
 }
 
 /* 16 threads that take 50 ms for a job do 64 in the 0.2 s of a batch; feeders that do 200 a second
