@@ -294,28 +294,14 @@ ImgstatResult cuda_measure(Device *base, const PixelSource *source, PixelView vi
 
 /* ---- On the caller's stream ------------------------------------------------------------------ */
 
-/* What measuring n images works with, one behind the other. */
-struct AsyncScratch {
-    QueueMemory *queue;
-    void *state;
-    WorkPlace *places;
-};
-
-/* Returns its bytes; fills *out, which may be NULL, with places from `address` on. */
-static size_t lay_out_scratch(const Kind &kind, size_t n, uint64_t address, AsyncScratch *out)
-{
-    const size_t state_at = sizeof(QueueMemory);
-    const size_t places_at = state_at + cuda_padded(state_bytes(kind, n));
-    if (out)
-        *out =
-            AsyncScratch{(QueueMemory *)(uintptr_t)address, (void *)(uintptr_t)(address + state_at),
-                         (WorkPlace *)(uintptr_t)(address + places_at)};
-    return places_at + (n > 1 ? n * sizeof(WorkPlace) : 0);
-}
-
+/* Measuring n images works with a queue, their state and, for more than one, their places. The
+ * state lies where that of fewer images does, and no places on it: it stays zero, whatever the
+ * series before. */
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels, size_t n)
 {
-    return lay_out_scratch(Kind{sample, channels, false, false}, n, 0, NULL);
+    const Kind kind = {sample, channels, false, false};
+    return sizeof(QueueMemory) + cuda_padded(state_bytes(kind, n)) +
+           (n > 1 ? n * sizeof(WorkPlace) : 0);
 }
 
 static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
@@ -328,14 +314,11 @@ static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image
     return IMGSTAT_OK;
 }
 
-/* Where an image with this scratch memory is measured. n: of the images that it is for. */
-static LaunchPlace async_place(cudaStream_t stream, const Kind &kind, size_t n, DevMem scratch,
-                               WorkPlace **places)
+/* Where images with this scratch memory are measured. */
+static LaunchPlace async_place(cudaStream_t stream, DevMem scratch)
 {
-    AsyncScratch parts;
-    (void)lay_out_scratch(kind, n, scratch.address, &parts);
-    *places = parts.places;
-    return LaunchPlace{stream, parts.queue, parts.state};
+    QueueMemory *const queue = (QueueMemory *)(uintptr_t)scratch.address;
+    return LaunchPlace{stream, queue, queue + 1};
 }
 
 /* Adds an image, which has been checked, to a record. */
@@ -343,10 +326,9 @@ static ImgstatResult add_async(CudaDevice *device, cudaStream_t stream, const Im
                                const DeviceRecord *record, DevMem scratch, ImgstatError *err)
 {
     WorkImage work;
-    WorkPlace *unused;
     Batch batch = {};
     batch.kind = kind_of(image, record);
-    batch.place = async_place(stream, batch.kind, 1, scratch, &unused);
+    batch.place = async_place(stream, scratch);
     batch.images = &work;
     batch.most = 1;
     if (image->width > 0 && image->height > 0)
@@ -363,18 +345,19 @@ static ImgstatResult add_series(CudaDevice *device, cudaStream_t stream, const I
     bool tile_bytes;
     const uint64_t tile = tile_size(kind, &tile_bytes);
     WorkImage work;
-    WorkPlace *places;
     *done = series->n > 1 && series->step % 16 == 0 && first->width > 0 && first->height > 0;
     if (!*done)
         return IMGSTAT_OK;
-    const LaunchPlace place = async_place(stream, kind, series->n, scratch, &places);
     work_describe(&work, first, tile, tile_bytes, is_wide_float(first->sample));
     *done = work.tiles <= LAUNCH_SEGMENTS;
     if (!*done)
         return IMGSTAT_OK;
     work.tally = record_tally(record);
     work.bins = record_bins(record);
-    return launch_series(device, place, kind, &work, series, record->mem.bytes, places, done, err);
+    WorkPlace *const places =
+        (WorkPlace *)(uintptr_t)(scratch.address + scratch.bytes) - series->n; /* at the end */
+    return launch_series(device, async_place(stream, scratch), kind, &work, series,
+                         record->mem.bytes, places, done, err);
 }
 
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,

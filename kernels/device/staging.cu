@@ -84,7 +84,9 @@ static ImgstatResult begin_buffer(CudaDevice *device, StageBuffer *buffer, size_
     IMGSTAT_TRY(cuda_reserve(device, &slot->pixels, bytes, false, err));
     buffer->slot = slot;
     buffer->used = buffer->n = 0;
-    buffer->capacity = slot->pinned.bytes;
+    /* either may have grown without the other */
+    buffer->capacity =
+        slot->pinned.bytes < slot->pixels.bytes ? slot->pinned.bytes : slot->pixels.bytes;
     return IMGSTAT_OK;
 }
 
