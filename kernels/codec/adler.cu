@@ -56,9 +56,10 @@ DEVICE Sums block_sums(const uint8_t *bytes, uint64_t n, uint64_t first, uint64_
  *   Work      about 40 instructions a vector of 16 bytes.
  *   Memory    reads n bytes once; two atomic additions a block.
  *   Launch    <<<dim3(images, ADLER_BLOCKS), ADLER_THREADS>>>.
- *   Requires  rows on a boundary of 16, DEFLATED_BEHIND bytes behind them; sums are 0. A thread adds fewer than 2^27 vectors, whose
- *             sums are below 2^29.
- *   Result    the sums modulo 65,521, each less than ADLER_BLOCKS times that; nothing is told of bands.
+ *   Requires  rows on a boundary of 16, DEFLATED_BEHIND bytes behind them; sums are 0. A thread adds
+ *             fewer than 2^27 vectors, whose sums are below 2^29.
+ *   Result    the sums modulo 65,521, each less than ADLER_BLOCKS times that; nothing is told of
+ *             bands.
  */
 static __global__ void __launch_bounds__(THREADS)
     add_bytes(const DeflatedRows *images, DeflatedCheck *checks)

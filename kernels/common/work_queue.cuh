@@ -23,7 +23,6 @@ struct WorkImage {
     uint32_t channels; /* of the image; a launch measures some of them */
     ImgstatSample sample;
     uint32_t has_nodata;
-    uint32_t parts; /* of the record */
     uint64_t nodata_key;
     Tally *tally;   /* of channel 0 */
     uint64_t *bins; /* of channel 0; NULL: none */
@@ -317,7 +316,6 @@ struct Launch {
     CudaDevice *device;
     cudaStream_t stream;
     Work work;
-    uint64_t bytes; /* of pixels */
 };
 
 /* Launches a kernel that measures and begins while the launch before ends (after_all_before). If

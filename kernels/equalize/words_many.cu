@@ -287,7 +287,8 @@ DEVICE void map_item(const WordSeries &s, const Item &p, const uint4 *v, const u
  *
  *   Idea      A cluster an image. Each block keeps its samples in registers and counts them in a
  *             table of all values; then it adds up the tables of all blocks for its share of the
- * keys, through their shared memory, and writes that share of the entries into all of them.
+ *             keys, through their shared memory, and writes that share of the entries into all of
+ *             them.
  *   Work      two additions and a lookup a sample; 65,536 ratios an image.
  *   Memory    reads and writes each sample once. Of shared memory: 128 KiB a block, of which all but
  *             its share is read and written once by the others.

@@ -166,9 +166,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *
  *   Idea      As measure_narrow16, but warps count tiles in a fixed order, and none waits for
  *             another before the end. No check after each round: if a half of a shared word
- * overflows, the counters add up to fewer than the samples counted. Then the block counts again and
- *             checks after every second step. Only a queue and the record are shared with the
- *             launch before, so counting begins before that has ended.
+ *             overflows, the counters add up to fewer than the samples counted. Then the block
+ *             counts again and checks after every second step. Only a queue and the record are
+ *             shared with the launch before, so counting begins before that has ended.
  *   Work      as measure_narrow16; twice that after an overflow.
  *   Memory    as measure_narrow16; warps have no common item, so a block reads two tiles again.
  *   Launch    one persistent block of 1,024 an SM, as many for each share of each channel; fewer

@@ -68,13 +68,13 @@ template <int C, bool PLAIN> DEVICE void measure_items(const Work &work, Block8<
  *             trip. Sums and moments follow from the bins. Extrema are tracked two bytes an
  *             instruction; when a tile goes beyond what its warp has seen, the block notes extremum
  *             and tile, and the block that reports an image last searches the one tile that holds
- * it first.
+ *             it first.
  *   Work      2 instructions a sample to count, 1.25 for extrema.
  *   Memory    reads n bytes once, and 2 C tiles again; adds up to 256 C bins a block and image.
  *             Shared: 64 KiB.
  *   Launch    two persistent blocks of 512 an SM. An image alone: tiles in a fixed order, the last
  *             ones from queues. Several: items; the first is that of the block's number, the others
- * come from a queue, in order.
+ *             come from a queue, in order.
  *   Requires  C <= 4; PLAIN: the image has C channels and no mask. Queue and states zero.
  *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
  *             every order of blocks gives the same.
