@@ -134,11 +134,11 @@ ImgstatResult imgstat_decode_async(ImgstatDecode *decode, const ImagePro *images
             decode->work.rows[rows++].pitch = images[i].pitch;
         }
     }
+    if (rows + pages > 0)
+        IMGSTAT_TRY(ops->decode_async(decode->device, stream, &decode->work, decode->list_there,
+                                      decode->checks, err));
     decode->enqueued = true;
-    if (rows + pages == 0)
-        return IMGSTAT_OK;
-    return ops->decode_async(decode->device, stream, &decode->work, decode->list_there,
-                             decode->checks, err);
+    return IMGSTAT_OK;
 }
 
 /* Clears on_device of files whose pixels the device doubts. */

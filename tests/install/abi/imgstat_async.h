@@ -33,7 +33,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_create(ImgstatDevic
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_pending_create_series(ImgstatDevice *device, ImgstatSample sample, uint16_t channels,
                               size_t n, ImgstatPending **out, ImgstatError *err);
-IMGSTAT_API void imgstat_pending_destroy(ImgstatPending *pending); /* accepts NULL */
+
+/* Destroys the object, after its stream is done with it and before its device is closed. Accepts
+ * NULL. */
+IMGSTAT_API void imgstat_pending_destroy(ImgstatPending *pending);
 
 /* Enqueues the measurement of an image. It replaces the last measurement. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_async(ImgstatPending *pending,
