@@ -31,7 +31,8 @@ SAME_FORM = {b"sBIT", b"bKGD"}
 MANY = {b"tEXt", b"zTXt", b"iTXt"}
 # Fields that say how pixels are stored; they are compared through what is decoded.
 LAYOUT = {256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 280, 281, 284, 288, 289, 292, 293, 317, 320, 322, 323, 324,
-          325, 326, 327, 328, 330, 339, 340, 341, 347, *range(512, 522), 529, 530, 531, 532, 50674}
+          325, 326, 327, 328, 330, 339, 340, 341, 347, *range(512, 522), 529, 530, 531, 532, 32996, 50674}
+OF_VALUES = {37439, 37724, *range(50712, 50718), 50972, 51041, 51111}  # StoNits, Photoshop's layers, levels and sums of DNG
 POINTERS = {34665, 34853, 40965, 400}
 WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 WORDS = {**WIDTHS, 5: 4, 10: 4}
@@ -198,12 +199,12 @@ def without_thumbnail(kind, body):
 
 def true_still(fields):
     """Fields without what tells of values, which a transform changes: docs/formats.md lists it."""
-    out = {tag: value for tag, value in fields.items() if tag != 37724}
+    out = {tag: value for tag, value in fields.items() if tag not in OF_VALUES}
     if 34377 in out:
         out[34377] = without_thumbnails(out[34377][2])
     if 42112 in out:
-        text = re.sub(rb'<Item name="STATISTICS_[^>]*>[^<]*</Item>|<Item [^>]*role="(?:scale|offset)"[^>]*>[^<]*</Item>', b"",
-                      out[42112][2])
+        text = re.sub(rb'<Item name="STATISTICS_[^>]*>[^<]*</Item>|<Item [^>]*role="(?:scale|offset|unittype)"[^>]*>[^<]*</Item>',
+                      b"", out[42112][2])
         out[42112] = re.sub(rb"\s+", b"", text)
     if 270 in out and out[270][2].startswith(b"ImageJ="):
         out[270] = [line for line in out[270][2].split(b"\n") if not re.match(rb"(min|max|c\d|cf|vunit)=", line)]

@@ -345,12 +345,17 @@ static uint64_t plane_bytes(const Walk *walk, uint64_t *first)
 enum { MOST_LOST = 64 }; /* of as many planes, all but one */
 
 /* ImageJ and tifffile write large stacks as one directory with the pixels of all pages behind it,
- * and a text that counts them. */
+ * and a text that counts them. So does MetaMorph with all stacks: a field has values for each. */
 static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
 {
     PageList *const list = walk->list;
     uint64_t first = 0;
-    const uint64_t n = stack_planes_contiguous(text, walk->facts[0].samples);
+    const TiffField *const values = &walk->first.field[TIFF_FIELD_METAMORPH];
+    const bool metamorph = values->type == TIFF_RATIONAL && values->count > 1;
+    const uint64_t n = metamorph ? values->count
+                       : text    ? stack_planes_contiguous(text, walk->facts[0].samples)
+                                 : 1;
+    const char *const what = metamorph ? "field UIC2" : "description";
     if (n <= 1)
         return IMGSTAT_OK;
     const uint64_t bytes = plane_bytes(walk, &first);
@@ -358,7 +363,7 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
     const bool holds_one = bytes == 0 || (most - first) / bytes < 2;
     const bool is_cut = at < first && most - first != bytes; /* in its first or second plane */
     if (bytes == 0 || (holds_one && !is_cut)) {
-        warnings_report(walk->warnings, "its description counts %llu images, but it holds one",
+        warnings_report(walk->warnings, "its %s counts %llu images, but it holds one", what,
                         (unsigned long long)n);
         return IMGSTAT_OK;
     }
@@ -368,9 +373,9 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
     const uint64_t there = (most - first) / bytes + ((most - first) % bytes > 0);
     if (walk->salvage && n / MOST_LOST > there)
         return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
-                          "its description counts %llu images, of which it holds %llu: more than "
+                          "its %s counts %llu images, of which it holds %llu: more than "
                           "%d of %d are lost",
-                          (unsigned long long)n, (unsigned long long)there, MOST_LOST - 1,
+                          what, (unsigned long long)n, (unsigned long long)there, MOST_LOST - 1,
                           MOST_LOST);
     for (uint32_t plane = 1; plane < n; plane++) {
         PageEntry *const entry = reserve(walk) ? page_list_add(list, IMGSTAT_NO_PAGE, plane) : NULL;
@@ -470,7 +475,7 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warn
     const TiffField *const description = &walk.first.field[TIFF_FIELD_TEXT];
     char *const text = tiff_field_text(source, &walk.kind, description);
     *has_axes = description->count > 0 && (!text || stack_text_kind(text) != STACK_TEXT_OTHER);
-    if (res == IMGSTAT_OK && out->chain == 1 && text)
+    if (res == IMGSTAT_OK && out->chain == 1)
         res = add_planes(&walk, text, err);
     free(text);
     for (uint32_t page = 0; res == IMGSTAT_OK && page < out->n; page++) /* it grows meanwhile */

@@ -30,6 +30,7 @@ static const uint16_t field_tags[TIFF_FIELDS] = {
     [TIFF_FIELD_TILE_BYTES] = TIFFTAG_TILEBYTECOUNTS,
     [TIFF_FIELD_PREDICTOR] = TIFFTAG_PREDICTOR,
     [TIFF_FIELD_COLORMAP] = TIFFTAG_COLORMAP,
+    [TIFF_FIELD_METAMORPH] = 33629, /* UIC2 */
 };
 
 unsigned tiff_field_bytes(uint16_t type)

@@ -45,6 +45,8 @@ enum {
     /* Of what libtiff passes over without a word: */
     TIFF_FIELD_PREDICTOR,
     TIFF_FIELD_COLORMAP,
+    /* Of a stack of MetaMorph: as many values as planes. */
+    TIFF_FIELD_METAMORPH,
     TIFF_FIELDS
 };
 

@@ -242,7 +242,22 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 }
 
 /* The file's byte order and kind are those of the first page's input. */
-static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, ImgstatError *err)
+/* EXIF data from another format have bytes that no field says the order of, such as notes of the
+ * maker and comments in UTF-16: they are in the order of the data, which becomes that of the file.
+ */
+static bool is_big_endian(const Metadata *metadata)
+{
+    for (size_t i = 0; i < metadata->n; i++) {
+        const MetadataItem *const item = &metadata->item[i];
+        TiffTagSource exif;
+        if (item->kind == METADATA_EXIF && tiff_tag_memory(item->data, item->bytes, &exif))
+            return exif.kind.big_endian;
+    }
+    return host_big_endian;
+}
+
+static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, const Metadata *metadata,
+                                ImgstatError *err)
 {
     const bool from_tiff = like && like->codec == &tiff_codec;
     TiffTagSource from = {.kind.big = false};
@@ -250,7 +265,7 @@ static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, ImgstatErr
     te->file.big = te->file.big || from.kind.big;
     if (te->base.pages > 0)
         return IMGSTAT_OK;
-    te->file.big_endian = known ? from.kind.big_endian : host_big_endian;
+    te->file.big_endian = known ? from.kind.big_endian : is_big_endian(metadata);
     te->file.at = TIFF_HEADER_BYTES;
     if (known && tiff_is_cog(like->source)) {
         IMGSTAT_TRY(atomic_file_spool(te->base.output, &te->spool, err));
@@ -357,29 +372,52 @@ static ImgstatResult add_directory(TiffEncoder *te, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
+/* Returns whether the output has a description that counts planes. */
+static bool counts_planes(const TiffEncoder *te, const Decoder *like)
 {
-    TiffEncoder *const te = (TiffEncoder *)base;
+    char *text = NULL;
+    return tiff_tags_have(te->tags, TIFFTAG_IMAGEDESCRIPTION) && like &&
+           like->codec == &tiff_codec &&
+           TIFFGetField(((const TiffDecoder *)like)->handle.tif, TIFFTAG_IMAGEDESCRIPTION, &text) &&
+           text && stack_text_kind(text) != STACK_TEXT_OTHER;
+}
+
+static ImgstatResult begin_directory(TiffEncoder *te, Decoder *like, const Metadata *metadata,
+                                     ImgstatError *err)
+{
+    Encoder *const base = &te->base;
     const EncodePage *const page = &base->page;
-    if (te->stacked && page->plane > 0)
-        return next_plane(te, err);
-    IMGSTAT_TRY(begin_file(te, like, err));
+    IMGSTAT_TRY(begin_file(te, like, metadata, err));
     IMGSTAT_TRY(tiff_shape_choose(base->output->name, page, like, &base->how, te->file.big_endian,
                                   base->warnings, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
-    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
+    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, metadata, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     IMGSTAT_TRY(make_room(te, err));
-    if (te->even_strips && page->planes > 1 && base->pages == 0 &&
-        tiff_tags_have(te->tags, TIFFTAG_IMAGEDESCRIPTION)) /* which counts them */
+    if (te->even_strips && page->planes > 1 && base->pages == 0 && counts_planes(te, like))
         return begin_stack(te, page->planes, err);
     te->file.at += te->file.at & 1;
     te->start = te->file.at;
     if (te->even_strips)
         te->file.at += (uint64_t)te->shape.row_bytes * page->height * te->shape.planes;
     return IMGSTAT_OK;
+}
+
+static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)base;
+    Metadata metadata = {.n = 0};
+    if (te->stacked && base->page.plane > 0)
+        return next_plane(te, err);
+    ImgstatResult res = IMGSTAT_OK;
+    if (like && like->codec != &tiff_codec)
+        res = decoder_metadata(like, &metadata, base->warnings, err);
+    if (res == IMGSTAT_OK)
+        res = begin_directory(te, like, &metadata, err);
+    metadata_release(&metadata);
+    return res;
 }
 
 /* ---- Tiles that somebody else compresses ---- */

@@ -170,9 +170,11 @@ bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
 /* ---- tiff/kept_tags.c ---- */
 
-/* Copies the fields that still hold from the page that this one comes from. */
+/* Copies the fields that still hold from the page that this one comes from. metadata: its own, if
+ * it is of another format. */
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
-                               const Encoder *encoder, TiffTags *tags, ImgstatError *err);
+                               const Metadata *metadata, const Encoder *encoder, TiffTags *tags,
+                               ImgstatError *err);
 
 /* ---- tiff/metadata.c ---- */
 

@@ -11,7 +11,8 @@ typedef struct ItemWalk {
     TextBuffer *out;
     size_t copied; /* so many bytes of the text are done */
     bool in_item, goes;
-    unsigned n_left, n_gone, n_scales;
+    bool other_bands; /* of the output */
+    unsigned n_left, n_gone, n_scales, n_units, n_bands;
     char (*names)[STACK_NAME_BYTES];
     uint16_t n_names;
     uint32_t named; /* band that the item names, UINT32_MAX: none */
@@ -36,10 +37,15 @@ static bool on_start(void *context, const XmlTag *tag)
     if (tag->depth != 1)
         return true;
     const bool scale = is_attribute(tag, "role", "scale") || is_attribute(tag, "role", "offset");
-    walk->goes = walk->in_item && (scale || is_statistics(tag));
+    const bool unit = is_attribute(tag, "role", "unittype");
+    const bool told = scale || unit || is_statistics(tag);
+    const bool band = walk->other_bands && !told && xml_has(tag, "sample");
+    walk->goes = walk->in_item && (told || band);
     walk->n_left += !walk->goes;
     walk->n_gone += walk->goes;
     walk->n_scales += walk->goes && scale;
+    walk->n_units += walk->goes && unit;
+    walk->n_bands += walk->goes && band;
     size_t from = tag->from; /* with the blanks in front of it */
     while (from > 0 && strchr(" \t\r\n", walk->text[from - 1]))
         from--;
@@ -82,7 +88,8 @@ ImgstatResult gdal_metadata_rewrite(const char *text, const FieldChange *change,
     *out = (FieldResult){.fate = FIELD_STAYS};
     if (!change->values)
         return IMGSTAT_OK;
-    ItemWalk walk = {.text = text, .out = &out->text};
+    ItemWalk walk = {
+        .text = text, .out = &out->text, .other_bands = change->samples != change->from_samples};
     const size_t bytes = strlen(text);
     if (!xml_parse(text, bytes, &handler, &walk)) {
         text_release(&out->text);
@@ -99,6 +106,13 @@ ImgstatResult gdal_metadata_rewrite(const char *text, const FieldChange *change,
     if (walk.n_scales > 0)
         warnings_report(warnings, "scale and offset of its bands are left out: they are true of "
                                   "the old values only");
+    if (walk.n_units > 0)
+        warnings_report(warnings,
+                        "units of its bands are left out: they are true of the old values "
+                        "only");
+    if (walk.n_bands > 0)
+        warnings_report(warnings, "what its GDAL metadata say of bands is left out: the output has "
+                                  "other bands");
     return IMGSTAT_OK;
 }
 

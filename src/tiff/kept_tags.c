@@ -13,8 +13,50 @@
 typedef struct Keeping {
     const TiffShape *shape; /* of the output */
     bool rewrites;          /* fields that describe values or pages are not copied as they are */
+    bool values;            /* samples were mapped */
     bool drops_nodata;
+    Warnings *warnings;
 } Keeping;
+
+/* Fields that the headers of some versions of libtiff do not name. */
+enum {
+    TAG_METAMORPH = 33628,
+    TAG_METAMORPH_LAST = 33631,
+    TAG_LSM = 34412,
+    TAG_LINEARIZATION = 50712, /* of DNG, like those that follow */
+    TAG_WHITE_LEVEL = 50717,
+    TAG_RAW_DIGEST = 50972,
+    TAG_NOISE_PROFILE = 51041,
+    TAG_NEW_RAW_DIGEST = 51111
+};
+
+/* What DNG says about values of samples: a table, black and white, sums, noise. Without them black
+ * is 0 and white the largest value. */
+static bool is_level(uint16_t tag)
+{
+    return (tag >= TAG_LINEARIZATION && tag <= TAG_WHITE_LEVEL) || tag == TAG_RAW_DIGEST ||
+           tag == TAG_NOISE_PROFILE || tag == TAG_NEW_RAW_DIGEST;
+}
+
+/* Whether a field tells of values or places of the input that are not those of the output. */
+static bool is_of_input(const Keeping *keeping, uint16_t tag)
+{
+    const char *const why =
+        tag >= TAG_METAMORPH && tag <= TAG_METAMORPH_LAST
+            ? "MetaMorph's fields of its planes are left out: they point to "
+              "places of the old file"
+        : tag == TAG_LSM ? "Zeiss' LSM information is left out: it points to places of the "
+                           "old file, and counts thumbnails"
+        : keeping->values && is_level(tag)
+            ? "black and white level of its raw samples, and what else DNG says "
+              "of values, are left out: they are true of the old values only"
+        : keeping->values && tag == TIFFTAG_STONITS
+            ? "its scale to nits is left out: it is true of the old values only"
+            : NULL;
+    if (why)
+        warnings_report(keeping->warnings, "%s", why);
+    return why != NULL;
+}
 
 /* Returns whether a field of the input is copied. Left out are fields that this encoder writes
  * itself, that describe where pixels of the input lie or how they were compressed, and that
@@ -48,6 +90,7 @@ static bool is_wanted(const void *context, uint16_t tag)
     case TIFFTAG_SAMPLEFORMAT:
     case TIFFTAG_SMINSAMPLEVALUE:
     case TIFFTAG_SMAXSAMPLEVALUE:
+    case TIFFTAG_DATATYPE: /* SampleFormat before there was one */
     case TIFFTAG_JPEGTABLES:
     case TIFFTAG_YCBCRCOEFFICIENTS:
     case TIFFTAG_YCBCRSUBSAMPLING:
@@ -62,6 +105,7 @@ static bool is_wanted(const void *context, uint16_t tag)
     case TIFFTAG_GROUP4OPTIONS:
         return compression == COMPRESSION_CCITTFAX4;
     case TIFFTAG_COLORMAP:
+    case TIFFTAG_INDEXED:
         return keeping->shape->photometric == PHOTOMETRIC_PALETTE;
     case TIFFTAG_REFERENCEBLACKWHITE:
         return false;
@@ -78,7 +122,7 @@ static bool is_wanted(const void *context, uint16_t tag)
     case TIFFTAG_GDAL_NODATA:
         return !keeping->drops_nodata;
     default:
-        return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
+        return (tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES) && !is_of_input(keeping, tag);
     }
 }
 
@@ -86,9 +130,9 @@ static bool is_wanted(const void *context, uint16_t tag)
 static bool is_wanted_still(const void *context, uint16_t tag)
 {
     if (tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
-        tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_GRAYRESPONSECURVE ||
-        tag == TIFFTAG_GRAYRESPONSEUNIT || tag == TIFFTAG_TRANSFERFUNCTION ||
-        tag == TIFFTAG_DOTRANGE)
+        tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_MATTEING ||
+        tag == TIFFTAG_GRAYRESPONSECURVE || tag == TIFFTAG_GRAYRESPONSEUNIT ||
+        tag == TIFFTAG_TRANSFERFUNCTION || tag == TIFFTAG_DOTRANGE || tag == TIFFTAG_HALFTONEHINTS)
         return false;
     return is_wanted(context, tag);
 }
@@ -97,7 +141,7 @@ static bool is_wanted_still(const void *context, uint16_t tag)
 static bool is_wanted_of_channels(const void *context, uint16_t tag)
 {
     return tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
-           tag == TIFFTAG_NUMBEROFINKS || is_wanted_still(context, tag);
+           tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_MATTEING || is_wanted_still(context, tag);
 }
 
 /* ---- Fields that are rewritten ---- */
@@ -230,28 +274,25 @@ static ImgstatResult drop_nodata(const Rewriting *r, const TiffDecoder *td, cons
 }
 
 /* The page comes from another format. */
-static ImgstatResult convert_fields(TiffFile *file, Decoder *like, const EncodePage *page,
-                                    Warnings *warnings, TiffTags *tags, ImgstatError *err)
+static ImgstatResult convert_fields(TiffFile *file, const Decoder *like, const Metadata *metadata,
+                                    const EncodePage *page, Warnings *warnings, TiffTags *tags,
+                                    ImgstatError *err)
 {
-    Metadata metadata = {.n = 0};
     if (tiff_keeps_palette(like, page) && !page->colormap)
         IMGSTAT_TRY(tiff_palette_write(file, like, page, tags, err));
-    ImgstatResult res = decoder_metadata(like, &metadata, warnings, err);
-    if (res == IMGSTAT_OK)
-        res = tiff_metadata_write(file, &metadata, warnings, tags, err);
-    metadata_release(&metadata);
-    return res;
+    return tiff_metadata_write(file, metadata, warnings, tags, err);
 }
 
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
-                               const Encoder *encoder, TiffTags *tags, ImgstatError *err)
+                               const Metadata *metadata, const Encoder *encoder, TiffTags *tags,
+                               ImgstatError *err)
 {
     const EncodePage *const page = &encoder->page;
     Warnings *const warnings = encoder->warnings;
     if (!like)
         return IMGSTAT_OK;
     if (like->codec != &tiff_codec)
-        return convert_fields(file, like, page, warnings, tags, err);
+        return convert_fields(file, like, metadata, page, warnings, tags, err);
     const TiffDecoder *const td = (const TiffDecoder *)like;
     TiffTagSource from;
     if (!tiff_tag_source(like->source, &from))
@@ -261,14 +302,17 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     const bool of_preview =
         parent != IMGSTAT_NO_PAGE && list->entry[parent].role == IMGSTAT_ROLE_THUMBNAIL;
     const bool is_known = isfinite(page->low) && isfinite(page->high);
-    Keeping keeping = {.shape = shape, .rewrites = page->mapped || encoder->chain};
+    Keeping keeping = {.shape = shape,
+                       .rewrites = page->mapped || encoder->chain,
+                       .values = page->mapped,
+                       .warnings = warnings};
     const FieldChange change = {.values = page->mapped,
                                 .converts = page->converts,
                                 .from_sample = like->page.sample,
                                 .sample = page->sample,
                                 .from_bits = like->page.bits,
                                 .bits = page->bits,
-                                .from_samples = like->page.channels,
+                                .from_samples = td->layout.samples,
                                 .samples = page->channels,
                                 .low = is_known ? page->low : 0,
                                 .high = is_known ? page->high : 0,

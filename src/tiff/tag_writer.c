@@ -154,10 +154,11 @@ static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uin
     return res;
 }
 
-static bool points_to_directory(uint16_t tag)
+static bool points_to_directory(uint16_t tag, uint16_t type)
 {
     return tag == TIFFTAG_EXIFIFD || tag == TIFFTAG_GPSIFD || tag == 40965 /* interoperability */ ||
-           tag == 400 /* global parameters of TIFF-FX */;
+           tag == 400 /* global parameters of TIFF-FX */ || tag == 33424 /* Kodak's */ ||
+           tag == 50933 /* more profiles of DNG */ || type == TIFF_IFD || type == TIFF_IFD8;
 }
 
 /* Fields of these directories that say where pixels lie. */
@@ -184,6 +185,8 @@ static ImgstatResult copy_sub(TiffFile *file, const TiffTagSource *from, uint64_
         copy_directory(file, from, offset, in_sub, NULL, depth + 1, warnings, sub, err);
     if (res == IMGSTAT_OK && sub->n > 0)
         res = point_to(to, tag, sub, err);
+    else if (res == IMGSTAT_OK)
+        warnings_report(warnings, "its field %u is damaged and left out", tag);
     if (res != IMGSTAT_OK || sub->n == 0)
         tiff_tags_destroy(sub);
     return res;
@@ -200,11 +203,13 @@ static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const
     tag.count = load_number(entry + 4, width, from->kind.big_endian);
     bool whole = bytes > 0 && tag.count > 0 && tag.count <= from->bytes / bytes;
     tag.bytes = whole ? tag.count * bytes : 0;
-    if (whole && points_to_directory(tag.tag)) {
-        if (depth < 3 && tag.count == 1 && bytes >= 4)
+    if (whole && points_to_directory(tag.tag, tag.type)) {
+        if (depth < 3 && tag.count == 1 && bytes >= 4 && bytes <= width && tag.tag != 50933)
             return copy_sub(file, from,
                             load_number(entry + 4 + width, bytes, from->kind.big_endian), tag.tag,
                             depth, warnings, to, err);
+        warnings_report(
+            warnings, "its field %u, which points to places of the old file, is left out", tag.tag);
         return IMGSTAT_OK;
     }
     /* Many fields may claim the same bytes: the sum is bounded by what honest files hold. */
@@ -239,8 +244,11 @@ static ImgstatResult copy_directory(TiffFile *file, const TiffTagSource *from, u
     }
     const uint64_t n = load_number(bytes, count_bytes, from->kind.big_endian);
     for (uint64_t i = 0; i < n && i < TIFF_MAX_FIELDS; i++) {
-        if (!tiff_source_read(from, offset + count_bytes + i * entry_bytes, bytes, entry_bytes))
+        if (!tiff_source_read(from, offset + count_bytes + i * entry_bytes, bytes, entry_bytes)) {
+            warnings_report(warnings, "a directory of metadata lies outside the file in part; the "
+                                      "rest is left out");
             break;
+        }
         const uint16_t tag = (uint16_t)load_number(bytes, 2, from->kind.big_endian);
         if (wanted(context, tag) && !tiff_tags_have(to, tag))
             IMGSTAT_TRY(copy_field(file, from, bytes, depth, warnings, to, err));

@@ -8,7 +8,7 @@ import zlib
 
 import harness
 from harness import check, png_chunk, run
-from tiff_tree import ASCII, BYTE, LONG, SHORT, UNDEFINED, Page, gray, read, write
+from tiff_tree import ASCII, BYTE, IFD, LONG, RATIONAL, SHORT, UNDEFINED, Page, gray, read, write
 
 DESCRIPTION, PHOTOSHOP, LAYERS, GDAL, IJ_COUNTS, IJ_DATA = 270, 34377, 37724, 42112, 50838, 50839
 WIDTH, HEIGHT = 8, 6
@@ -193,6 +193,116 @@ def test_gdal_statistics(program, folder):
     kept = [line for line in GDAL_TEXT.splitlines(True) if not any(name in line for name in ("STATI", "OFFS", "SCALE"))]
     check(pages[0][GDAL] == "".join(kept), pages[0][GDAL])
     check("scale and offset of its bands are left out: they are true of the old values only" in words, words)
+
+
+def test_gdal_units(program, folder):
+    """Metres of the old values stayed those of the new ones. Bands that the output has instead of a palette had its names."""
+    item, text = '<Item name="%s" sample="0" role="%s">%s</Item>', "<GDALMetadata>%s</GDALMetadata>"
+    unit, name, own = item % ("UNITTYPE", "unittype", "m"), item % ("DESCRIPTION", "description", "height"), '<Item name="A">b</Item>'
+    pages, words = transform(program, folder, pages_file([{GDAL: text % (own + unit + name)}]))
+    check(pages[0][GDAL] == text % (own + name), pages[0][GDAL])
+    check("units of its bands are left out: they are true of the old values only" in words, words)
+    pages, words = transform(program, folder, pages_file([{GDAL: text % (own + name)}]))
+    check(pages[0][GDAL] == text % (own + name) and words == "", f"{pages[0][GDAL]} {words}")
+    for words, kept in (((), True), (("--depth", "16"), False), (("--out-nodata", "0"), False)):
+        pages, said = transform(program, folder, palette_file({GDAL: (ASCII, (text % (own + name)).encode() + b"\0")}), *words)
+        check(pages[0][GDAL] == text % (own + name if kept else own), f"{words}: {pages[0][GDAL]}")
+        check(("the output has other bands" in said) != kept, f"{words}: {said}")
+
+
+def palette_file(fields):
+    """Indices of a palette of grays."""
+    return write([gray([[(x + y) % 16 for x in range(WIDTH)] for y in range(HEIGHT)], "B",
+                       fields={262: (SHORT, [3]), 320: (SHORT, [257 * (i % 256) for i in range(768)]), **fields})])
+
+
+def test_palette_goes(program, folder):
+    """Where colours take the place of indices, nothing speaks of indices any more."""
+    ome = ('<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0"><Pixels DimensionOrder="XYCZT" '
+           f'ID="Pixels:0" SizeC="1" SizeT="1" SizeX="{WIDTH}" SizeY="{HEIGHT}" SizeZ="1" Type="uint8"><TiffData/></Pixels>'
+           '</Image></OME>')
+    content = palette_file({INDEXED: (SHORT, [1]), DESCRIPTION: (ASCII, ome.encode() + b"\0")})
+    pages, words = transform(program, folder, content)
+    check(pages[0][262] == [3] and pages[0][INDEXED] == [1] and DESCRIPTION in pages[0] and words == "", f"{pages} {words}")
+    pages, words = transform(program, folder, content, "--clahe", command=("equalize",))
+    check(pages[0][262] == [2] and INDEXED not in pages[0] and DESCRIPTION not in pages[0], f"{pages}")
+    check("its OME-XML is left out: pixels have another number of samples" in words, words)
+
+
+# ---- Other fields ----------------------------------------------------------------------------------
+
+INDEXED, DATA_TYPE, STONITS, LSM, PRIVATE = 346, 32996, 37439, 34412, 50000
+UIC1, UIC2, UIC3, UIC4 = 33628, 33629, 33630, 33631
+CFA, LINEARIZATION, BLACK, WHITE, DIGEST, MODEL = 32803, 50712, 50714, 50717, 50972, 50708
+
+
+def test_old_sample_format(program, folder):
+    """A field from before SampleFormat said of bytes that they are floats, and libtiff believed it."""
+    floats = gray([[x / 7 + y for x in range(WIDTH)] for y in range(HEIGHT)], "f", fields={339: (SHORT, [3]), DATA_TYPE: (SHORT, [3])})
+    for depth, wanted in (("8", [1]), ("float", [3])):
+        pages, _ = transform(program, folder, write([floats]), "--depth", depth)
+        check(pages[0][339] == wanted and DATA_TYPE not in pages[0], f"{depth}: {pages[0]}")
+    done = run(program, "--json", folder / "out.tif")
+    check(json.loads(done.stdout)["sample"] == "f32", f"{done.stdout}")
+
+
+def test_levels_of_raw(program, folder):
+    """Black and white of a raw image, which every converter applies, and a scale to nits were those of the old values."""
+    rows = [[300 + (x * 37 + y * 11) % 700 for x in range(WIDTH)] for y in range(HEIGHT)]
+    fields = {262: (SHORT, [CFA]), 33421: (SHORT, [2, 2]), 33422: (BYTE, [0, 1, 1, 2]), MODEL: (ASCII, b"a camera\0"),
+              LINEARIZATION: (SHORT, [0, 1, 2]), BLACK: (SHORT, [256]), WHITE: (SHORT, [1023]), DIGEST: (BYTE, [7] * 16)}
+    pages, words = transform(program, folder, write([gray(rows, fields=fields)]))
+    left = {LINEARIZATION, BLACK, WHITE, DIGEST} & {*pages[0]}
+    check(not left and pages[0][MODEL] == "a camera" and pages[0][33422] == bytes([0, 1, 1, 2]), f"{pages[0]}")
+    check(words.count("warning") == 1 and "black and white level of its raw samples" in words, words)
+    pages, words = transform(program, folder, write([gray(rows, fields={STONITS: (LONG, [179])})]))
+    check(STONITS not in pages[0] and "its scale to nits is left out" in words, f"{pages[0]} {words}")
+
+
+def test_places(program, folder):
+    """Fields with places of the old file pointed into pixels of the new one; LSM's made readers skip every second page."""
+    rows = [[300 + (x * 37 + y * 11) % 700 for x in range(WIDTH)] for y in range(HEIGHT)]
+    pages, words = transform(program, folder, write([gray(rows, fields={LSM: (BYTE, [0x4c, 0x49, 0, 3] + [1] * 60)})]))
+    check(LSM not in pages[0] and "Zeiss' LSM information is left out" in words, f"{pages[0]} {words}")
+    for order in "<>":
+        def content(at):
+            return write([gray(rows, order=order, fields={PRIVATE: (IFD, [at]), PRIVATE + 1: (IFD, [at, at])})], order)
+        at = len(content(0)) + len(content(0)) % 2
+        below = struct.pack(order + "HHHI4sHHI2sHI", 2, 271, 2, 3, b"Me\0\0", 60000, 3, 1, struct.pack(order + "H", 7), 0, 0)
+        pages, words = transform(program, folder, content(at).ljust(at, b"\0") + below)
+        tree = read(folder / "out.tif")
+        directory, _ = tree.directory(tree.chain[0].first(PRIVATE))
+        check(directory.fields == {271: (b"Me\0",), 60000: (7,)}, f"{order}: {directory.fields}")
+        check(f"its field {PRIVATE + 1}, which points to places of the old file, is left out" in words, words)
+        pages, words = transform(program, folder, content(at).ljust(at, b"\0") + below[:16])
+        check("lies outside the file in part; the rest is left out" in words, words)
+
+
+def test_metamorph(program, folder):
+    """Stacks of MetaMorph have one directory, and a field with values for each plane: but for the first all planes were lost
+    without a word."""
+    planes = [[[300 + 50 * k + (x * 37 + y * 11) % 700 for x in range(WIDTH)] for y in range(HEIGHT)] for k in range(3)]
+    for order, strip, text in (("<", HEIGHT, None), (">", 4, b"Exposure: 3 ms\0" * 3)):
+        page = gray(planes[0], order=order, rows_per_strip=strip,
+                    behind=b"".join(struct.pack(f"{order}{WIDTH}H", *row) for plane in planes[1:] for row in plane),
+                    fields={UIC1: (LONG, [1, 0]), UIC2: (RATIONAL, [0, 1] * 3), UIC3: (RATIONAL, [520, 1] * 3),
+                            UIC4: (LONG, [4]), **({DESCRIPTION: (ASCII, text)} if text else {})})
+        name, out = folder / "in.stk", folder / "out.tif"
+        name.write_bytes(write([page], order))
+        lines = [json.loads(line) for line in run(program, "--json", name).stdout.splitlines()]
+        sums = [line["channels"][0]["sum"] for line in lines]
+        check(sums == [sum(map(sum, plane)) for plane in planes], f"{order}: {sums}")
+        done = run(program, "normalize", "--force", "--in-range", "0,65535", name, "-o", out)
+        tree = read(out)
+        found = [[list(struct.unpack_from(f"{order}{WIDTH}H", tree.data, at + row))
+                  for at, n in zip(directory.fields[273], directory.fields[279]) for row in range(0, n, 2 * WIDTH)]
+                 for directory in tree.chain]
+        check(found == planes, f"{order}: {len(found)} pages")
+        check(not {UIC1, UIC2, UIC3, UIC4} & {*tree.chain[0].fields} and
+              tree.chain[0].fields.get(DESCRIPTION) == ((text,) if text else None), f"{order}: {tree.chain[0].fields}")
+        check(done.stderr.count(b"warning") == 1 and b"MetaMorph's fields of its planes are left out" in done.stderr, f"{done.stderr}")
+        done = run(program, "normalize", "--force", f"{name}[2]", "-o", out)
+        check(len(read(out).chain) == 1, f"{order}: {done.stderr}")
 
 
 def test_gdal_band_names(program, folder):
