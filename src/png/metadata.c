@@ -218,8 +218,13 @@ static ImgstatResult write_resolution(PngSink *sink, const MetadataItem *item, W
                                        [RESOLUTION_INCH] = 1 / 0.0254,
                                        [RESOLUTION_CENTIMETRE] = 100,
                                        [RESOLUTION_METRE] = 1};
-    const double x = round(item->x * to_metres[item->unit]);
-    const double y = round(item->y * to_metres[item->unit]);
+    double scale = to_metres[item->unit];
+    /* The shape of a pixel is that of any multiple. */
+    if (item->unit == RESOLUTION_RATIO && (item->x != floor(item->x) || item->y != floor(item->y)))
+        for (scale = 1000; fmin(item->x, item->y) * scale < 1000 && scale < 1e9;)
+            scale *= 10;
+    const double x = round(item->x * scale);
+    const double y = round(item->y * scale);
     uint8_t data[9] = {0};
     if (!(x >= 1 && x <= INT32_MAX && y >= 1 && y <= INT32_MAX)) {
         warnings_report(warnings, "its resolution of %g x %g is out of PNG's range and is left out",

@@ -47,10 +47,12 @@ static bool is_narrow_jpeg(const char *text)
            got_width < width;
 }
 
-/* Private tags say nothing of the samples; loops of directories are found by tiff/directories.c. */
+/* Private tags say nothing of the samples; loops of directories are found by tiff/directories.c;
+ * texts of several parts are copied and read as a whole, but not by libtiff. */
 static bool is_irrelevant(const char *text)
 {
-    return strstr(text, "Unknown field with tag") || strstr(text, "IFD loop");
+    return strstr(text, "Unknown field with tag") || strstr(text, "IFD loop") ||
+           strstr(text, "contains null byte in value");
 }
 
 static ImgstatResult message_code(const char *text)

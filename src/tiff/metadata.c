@@ -106,28 +106,56 @@ static bool is_for_programs(TIFF *tif)
            stack_text_kind(text) != STACK_TEXT_OTHER;
 }
 
+/* Parts of a text that NULs divide, as of a photographer and an editor, become lines. Returns its
+ * bytes without the NULs at its end. */
+static size_t join_parts(char *text, size_t n)
+{
+    while (n > 0 && text[n - 1] == '\0')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\0')
+            text[i] = '\n';
+    return n;
+}
+
 /* The camera's model is among the EXIF data. */
-static ImgstatResult read_texts(TIFF *tif, Metadata *out, ImgstatError *err)
+static ImgstatResult read_texts(const TiffDecoder *td, const TiffTagSource *from, Metadata *out,
+                                ImgstatError *err)
 {
     for (unsigned i = 0; i < TEXT_SOURCE; i++) {
-        char *text = NULL;
-        if (!TIFFGetField(tif, text_tags[i], &text) || !text || !*text ||
-            (i == TEXT_DESCRIPTION && is_for_programs(tif)))
+        TiffLoaded field;
+        if (i == TEXT_DESCRIPTION && is_for_programs(td->handle.tif))
             continue;
+        IMGSTAT_TRY(tiff_tag_load(from, tiff_page_at(td), text_tags[i], &field, err));
+        char *const text = (char *)field.data;
+        const size_t n = text && field.type == TIFF_ASCII ? join_parts(text, field.bytes) : 0;
         const MetadataItem item = {.kind = METADATA_TEXT,
                                    .keyword = (MetadataText)i,
-                                   .latin1 = !utf8_is_valid(text),
-                                   .data = (uint8_t *)text,
-                                   .bytes = strlen(text)};
-        IMGSTAT_TRY(metadata_add(out, &item, err));
+                                   .latin1 = n > 0 && !utf8_is_valid(text),
+                                   .data = field.data,
+                                   .bytes = n};
+        const ImgstatResult res = n > 0 ? metadata_add(out, &item, err) : IMGSTAT_OK;
+        free(field.data);
+        IMGSTAT_TRY(res);
     }
+    return IMGSTAT_OK;
+}
+
+/* Others take it as UTF-8; a NUL in it is of UTF-16 or UTF-32. */
+static ImgstatResult read_xmp(TIFF *tif, Metadata *out, Warnings *warnings, ImgstatError *err)
+{
     uint32_t n = 0;
     char *xmp = NULL;
     if (!TIFFGetField(tif, TIFFTAG_XMLPACKET, &n, &xmp) || !xmp)
         return IMGSTAT_OK;
-    const MetadataItem item = {
-        .kind = METADATA_XMP, .data = (uint8_t *)xmp, .bytes = strnlen(xmp, n)};
-    return metadata_add(out, &item, err);
+    while (n > 0 && xmp[n - 1] == '\0')
+        n--;
+    const MetadataItem item = {.kind = METADATA_XMP, .data = (uint8_t *)xmp, .bytes = n};
+    if (n > 0 && !memchr(xmp, '\0', n))
+        return metadata_add(out, &item, err);
+    if (n > 0)
+        warnings_report(warnings, "its XMP is not UTF-8 and is left out");
+    return IMGSTAT_OK;
 }
 
 /* Adds the IPTC data of a field, and Photoshop's resources. */
@@ -148,15 +176,16 @@ static ImgstatResult read_resources(const TiffTagSource *from, uint64_t at, uint
     return res;
 }
 
-static ImgstatResult read_iptc(const TiffDecoder *td, Metadata *out, Warnings *warnings,
-                               ImgstatError *err)
+static ImgstatResult read_fields(const TiffDecoder *td, Metadata *out, Warnings *warnings,
+                                 ImgstatError *err)
 {
     TiffTagSource from;
     if (!tiff_tag_source(td->base.source, &from))
         return decoder_changed(&td->base, err);
     const uint64_t at = tiff_page_at(td);
     IMGSTAT_TRY(read_resources(&from, at, TIFFTAG_RICHTIFFIPTC, out, warnings, err));
-    return read_resources(&from, at, TIFFTAG_PHOTOSHOP, out, warnings, err);
+    IMGSTAT_TRY(read_resources(&from, at, TIFFTAG_PHOTOSHOP, out, warnings, err));
+    return read_texts(td, &from, out, err);
 }
 
 /* Returns whether other formats have a place for a field, or it describes how samples lie and which
@@ -246,24 +275,28 @@ ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warning
     IMGSTAT_TRY(read_profile(tif, out, err));
     IMGSTAT_TRY(read_resolution(tif, out, err));
     IMGSTAT_TRY(read_exif(td, out, warnings, err));
-    IMGSTAT_TRY(read_iptc(td, out, warnings, err));
-    IMGSTAT_TRY(read_texts(tif, out, err));
+    IMGSTAT_TRY(read_fields(td, out, warnings, err));
+    IMGSTAT_TRY(read_xmp(tif, out, warnings, err));
     return warn_of_lost(td, warnings, err);
 }
 
 /* ---- Writing ---- */
 
 /* Metres become centimetres. */
-static ImgstatResult write_resolution(TiffFile *file, const MetadataItem *item, TiffTags *tags,
-                                      ImgstatError *err)
+static ImgstatResult write_resolution(TiffFile *file, const MetadataItem *item, Warnings *warnings,
+                                      TiffTags *tags, ImgstatError *err)
 {
     const bool metres = item->unit == RESOLUTION_METRE;
     const bool whole = item->x == floor(item->x) && item->y == floor(item->y);
     const uint32_t scale = whole ? 1 : 1000, per = scale * (metres ? 100 : 1);
     const double x = round(item->x * scale), y = round(item->y * scale);
-    if (tiff_tags_have(tags, TIFFTAG_XRESOLUTION) || !(x >= 0 && x <= UINT32_MAX) ||
-        !(y >= 0 && y <= UINT32_MAX))
+    if (tiff_tags_have(tags, TIFFTAG_XRESOLUTION))
         return IMGSTAT_OK;
+    if (!(x >= 1 && x <= UINT32_MAX && y >= 1 && y <= UINT32_MAX)) {
+        warnings_report(warnings, "its resolution of %g x %g is no resolution and is left out",
+                        item->x, item->y);
+        return IMGSTAT_OK;
+    }
     const uint32_t across[2] = {(uint32_t)x, per}, down[2] = {(uint32_t)y, per};
     IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_XRESOLUTION, TIFF_RATIONAL, 1, across, err));
     IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_YRESOLUTION, TIFF_RATIONAL, 1, down, err));
@@ -378,7 +411,7 @@ static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, bool e
         return tiff_tags_set(file, tags, TIFFTAG_ICCPROFILE, TIFF_UNDEFINED, item->bytes,
                              item->data, err);
     case METADATA_RESOLUTION:
-        return exif_resolution ? IMGSTAT_OK : write_resolution(file, item, tags, err);
+        return exif_resolution ? IMGSTAT_OK : write_resolution(file, item, warnings, tags, err);
     case METADATA_TIME:
         return write_text(file, TIFFTAG_DATETIME, item, tags, err);
     case METADATA_EXIF:

@@ -280,6 +280,59 @@ def test_left_out(program, folder):
         check(words in done.stderr and b"is left out" in done.stderr, f"{name}: {done.stderr}")
 
 
+def test_shape_of_pixels(program, folder):
+    """A resolution without a unit is the shape of a pixel: 1.2 by 1.4 became 1 by 1."""
+    rows = [[x * y for x in range(9)] for y in range(9)]
+    for x, y, wanted in (([6, 5], [7, 5], (1200, 1400)), ([3, 1], [2, 1], (3, 2)), ([1, 4], [1, 2], (2500, 5000))):
+        fields = {282: (RATIONAL, x), 283: (RATIONAL, y), 296: (SHORT, [1])}
+        (folder / "a.tif").write_bytes(write([gray(rows, fields=fields)]))
+        done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "a.png")
+        data = (folder / "a.png").read_bytes()
+        at = data.find(b"pHYs") + 4
+        got = struct.unpack(">IIB", data[at:at + 9])
+        check(got == (*wanted, 0) and done.stderr == b"", f"{x} {y}: {got} {done.stderr}")
+    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    (folder / "b.png").write_bytes(image[:33] + harness.png_chunk(b"pHYs", struct.pack(">IIB", 0, 0, 1)) + image[33:])
+    done = run(program, "normalize", "--force", folder / "b.png", "-o", folder / "b.tif")
+    check(282 not in read(folder / "b.tif").chain[0].fields and b"its resolution of 0 x 0" in done.stderr, f"{done.stderr}")
+
+
+def test_texts_of_parts(program, folder):
+    """A photographer and an editor lost the editor, as all texts behind a NUL did; XMP in UTF-16 became one letter."""
+    rows = [[x * y for x in range(9)] for y in range(9)]
+    xmp = '<x:xmpmeta xmlns:x="adobe:ns:meta/"/>'
+    for order, data, kept in (("utf-8", b"\0", True), ("utf-16-le", b"", False), ("utf-16-be", b"", False)):
+        fields = {33432: (ASCII, b"A photographer\0An editor\0"), 700: (BYTE, list(xmp.encode(order) + data))}
+        (folder / "a.tif").write_bytes(write([gray(rows, fields=fields)]))
+        done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "a.png")
+        out = (folder / "a.png").read_bytes()
+        check(b"Copyright\0\0\0\0\0A photographer\nAn editor" in out, f"{order}: {out}")
+        check((b"XML:com.adobe.xmp\0\0\0\0\0" + xmp.encode() in out) == kept, f"{order}: {out}")
+        check((done.stderr == b"") == kept and (b"its XMP is not UTF-8 and is left out" in done.stderr) != kept, f"{done.stderr}")
+        done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "b.tif")
+        [page] = read(folder / "b.tif").chain
+        check(page.fields[33432] == (fields[33432][1],) and done.stderr == b"", f"{order}: {done.stderr}")
+
+
+def test_order_of_exif(program, folder):
+    """Bytes that no type describes, as of a comment in UTF-16, are in the order of the EXIF data; from PNG to TIFF the order
+    changed around them."""
+    image = png(WIDTH, HEIGHT, 8, bytes(i % 90 for i in range(WIDTH * HEIGHT)))
+    for order, head in ((">", b"MM"), ("<", b"II")):
+        comment = b"UNICODE\0" + "Größe".encode("utf-16-be" if order == ">" else "utf-16-le")
+        first = struct.pack(order + "HHHII", 1, 34665, 4, 1, 26) + bytes(4)
+        second = struct.pack(order + "HHHII", 1, 37510, 7, len(comment), 44) + bytes(4) + comment
+        data = head + struct.pack(order + "HI", 42, 8) + first + second
+        (folder / "a.png").write_bytes(image[:33] + harness.png_chunk(b"eXIf", data) + image[33:])
+        run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "a.tif")
+        tree = read(folder / "a.tif")
+        [exif_data] = tree.chain[0].sub[34665]
+        check(tree.order == order and exif_data.fields[37510] == (comment,), f"{head}: {tree.order} {exif_data.fields}")
+        run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.png")
+        was, became = (json.loads(run(program, "--json", folder / name).stdout) for name in ("b.png", "a.tif"))
+        check(was["channels"] == became["channels"], f"{head}: {became}")
+
+
 def test_only_here(program, folder):
     """What the other format has no place for went without a word; so did chunks that may not hold for other samples."""
     rows = [[x * y for x in range(9)] for y in range(9)]
