@@ -5,6 +5,7 @@
 #include "tiff/encoder.h"
 #include "tiff/field_rewrite.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,13 +127,23 @@ static bool is_wanted(const void *context, uint16_t tag)
     }
 }
 
-/* Fields that hold one number for each value that a sample can have, or describe the channels. */
+/* Fields that hold one number for each value that a sample can have, or name some. */
+static bool is_of_depth(uint16_t tag)
+{
+    return tag == TIFFTAG_GRAYRESPONSECURVE || tag == TIFFTAG_TRANSFERFUNCTION ||
+           tag == TIFFTAG_DOTRANGE || tag == TIFFTAG_HALFTONEHINTS;
+}
+
+/* The depth changes, and the channels. */
 static bool is_wanted_still(const void *context, uint16_t tag)
 {
-    if (tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
-        tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_MATTEING ||
-        tag == TIFFTAG_GRAYRESPONSECURVE || tag == TIFFTAG_GRAYRESPONSEUNIT ||
-        tag == TIFFTAG_TRANSFERFUNCTION || tag == TIFFTAG_DOTRANGE || tag == TIFFTAG_HALFTONEHINTS)
+    const Keeping *const keeping = context;
+    if (is_of_depth(tag))
+        warnings_report(keeping->warnings,
+                        "its field %u is left out: it is about values of the old depth", tag);
+    if (is_of_depth(tag) || tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET ||
+        tag == TIFFTAG_INKNAMES || tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_MATTEING ||
+        tag == TIFFTAG_GRAYRESPONSEUNIT)
         return false;
     return is_wanted(context, tag);
 }
@@ -235,13 +246,11 @@ static ImgstatResult rewrite_fields(Rewriting *r, uint64_t at, ImgstatError *err
 
 /* The texts of a stack are those of its first page: another page that becomes the first of the
  * output takes them over. */
-static ImgstatResult rewrite_stack(Rewriting *r, const TiffDecoder *td, bool takes_over,
-                                   ImgstatError *err)
+static ImgstatResult rewrite_stack(Rewriting *r, const TiffDecoder *td, ImgstatError *err)
 {
     r->at = td->base.list.entry[0].at;
-    if (takes_over)
-        IMGSTAT_TRY(rewrite_field(r, TIFFTAG_IMAGEDESCRIPTION, err));
-    return takes_over ? rewrite_imagej(r, err) : IMGSTAT_OK;
+    IMGSTAT_TRY(rewrite_field(r, TIFFTAG_IMAGEDESCRIPTION, err));
+    return rewrite_imagej(r, err);
 }
 
 /* What the directory of a preview says about the image that lies in it, as raw files of cameras
@@ -283,6 +292,23 @@ static ImgstatResult convert_fields(TiffFile *file, const Decoder *like, const M
     return tiff_metadata_write(file, metadata, warnings, tags, err);
 }
 
+/* Returns whether the output has a range to show: floats of meanstd may have any value. */
+static bool has_range(const EncodePage *page)
+{
+    const double most = page->sample == IMGSTAT_F16   ? 65504
+                        : page->sample == IMGSTAT_F32 ? (double)FLT_MAX
+                                                      : DBL_MAX;
+    return isfinite(page->low) && isfinite(page->high) && (page->low > -most || page->high < most);
+}
+
+/* Returns whether the page is the first one of a stack that is left, but not of the whole one. */
+static bool takes_over(const TiffDecoder *td, const Encoder *encoder)
+{
+    const uint32_t page = td->base.page.page;
+    return page > 0 && encoder->n_chain > 0 && encoder->chain && encoder->chain[0] == page &&
+           page < td->axes.n && td->axes.plane && td->axes.plane[page].known;
+}
+
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
                                const Metadata *metadata, const Encoder *encoder, TiffTags *tags,
                                ImgstatError *err)
@@ -301,7 +327,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     const uint32_t parent = list->entry[like->page.page].parent;
     const bool of_preview =
         parent != IMGSTAT_NO_PAGE && list->entry[parent].role == IMGSTAT_ROLE_THUMBNAIL;
-    const bool is_known = isfinite(page->low) && isfinite(page->high);
+    const bool is_known = has_range(page);
     Keeping keeping = {.shape = shape,
                        .rewrites = page->mapped || encoder->chain,
                        .values = page->mapped,
@@ -324,9 +350,8 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
                                               shape->compression == COMPRESSION_NONE};
     Rewriting rewriting = {
         .file = file, .tags = tags, .from = &from, .change = &change, .warnings = warnings};
-    if (keeping.rewrites)
-        IMGSTAT_TRY(rewrite_stack(&rewriting, td,
-                                  change.axes && encoder->pages == 0 && like->page.page > 0, err));
+    if (keeping.rewrites && takes_over(td, encoder))
+        IMGSTAT_TRY(rewrite_stack(&rewriting, td, err));
     if (keeping.rewrites && !(list->entry[like->page.page].plane > 0 && encoder->pages > 0))
         IMGSTAT_TRY(rewrite_fields(&rewriting, tiff_page_at(td), err));
     if (keeping.rewrites && of_preview)

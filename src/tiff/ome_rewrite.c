@@ -357,6 +357,23 @@ static bool on_end(void *context, const char *name, size_t at)
     return true;
 }
 
+/* <BinaryOnly MetadataFile="..." UUID="..."/>: what describes the pages is in another file, which
+ * names this one by its UUID. */
+static bool find_binary_only(void *context, const XmlTag *tag)
+{
+    bool *const found = context;
+    *found = tag->depth == 1 && strcmp(tag->name, "BinaryOnly") == 0;
+    return tag->depth == 0; /* it is the only child of the root */
+}
+
+static bool is_elsewhere(const char *text)
+{
+    static const XmlHandler handler = {.start = find_binary_only};
+    bool found = false;
+    (void)xml_parse(text, strlen(text), &handler, &found);
+    return found;
+}
+
 /* Bounds the time that selections take: each goes through all pages and positions. */
 static bool is_too_large(const FieldChange *change)
 {
@@ -387,6 +404,10 @@ ImgstatResult ome_rewrite(const char *text, const FieldChange *change, Warnings 
         return drop("it has no name for the new sample type", warnings, out);
     if (change->pages && !change->axes)
         return drop("it does not describe the pages of the input", warnings, out);
+    if (is_elsewhere(text))
+        return changes_type(change)
+                   ? drop("it is in another file, which has the old sample type", warnings, out)
+                   : IMGSTAT_OK;
     if (is_too_large(change))
         return drop("it describes too many images", warnings, out);
     rewrite.edits_uuid = change->pages || !change->axes || !change->axes->other_files;

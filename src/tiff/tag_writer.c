@@ -192,6 +192,22 @@ static ImgstatResult copy_sub(TiffFile *file, const TiffTagSource *from, uint64_
     return res;
 }
 
+/* Makes a number of 64 bits one that a classic TIFF has. Returns false if there is none such, or
+ * there are several. */
+static bool narrow_number(const TiffFile *file, TiffTag *tag)
+{
+    if (file->big || (tag->type != TIFF_LONG8 && tag->type != TIFF_SLONG8))
+        return true;
+    const uint64_t value = load_number(tag->value, 8, file->big_endian);
+    if (tag->count != 1 || value > INT32_MAX)
+        return false;
+    tag->type = tag->type == TIFF_LONG8 ? TIFF_LONG : TIFF_SLONG;
+    tag->bytes = 4;
+    memset(tag->value, 0, sizeof tag->value);
+    store_number(tag->value, value, 4, file->big_endian);
+    return true;
+}
+
 /* Copies one field. entry: its 12 or 20 bytes. */
 static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const uint8_t *entry,
                                 unsigned depth, Warnings *warnings, TiffTags *to, ImgstatError *err)
@@ -224,9 +240,9 @@ static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const
                                  load_number(entry + 4 + width, width, from->kind.big_endian), &tag,
                                  &whole, err));
     }
-    if (whole)
+    if (whole && narrow_number(file, &tag))
         return add_tag(to, &tag, err);
-    if (bytes > 0 && tag.count > 0)
+    if (tag.count > 0)
         warnings_report(warnings, "its field %u is damaged and left out", tag.tag);
     return IMGSTAT_OK;
 }

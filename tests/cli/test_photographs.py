@@ -11,7 +11,7 @@ import zlib
 
 import harness
 from harness import check, has, png, run, skip, tiff
-from tiff_tree import ASCII, BYTE, LONG, RATIONAL, SHORT, UNDEFINED, differences, gray, read, write
+from tiff_tree import ASCII, BYTE, LONG, LONG8, RATIONAL, SHORT, UNDEFINED, differences, gray, read, write
 
 WIDTH, HEIGHT = 64, 48
 TAGS = ["EXIF:Make=A maker", "EXIF:Model=M 1", "EXIF:Orientation#=6", "EXIF:ExposureTime=1/250", "EXIF:Artist=Ä. Mé",
@@ -331,6 +331,26 @@ def test_order_of_exif(program, folder):
         run(program, "normalize", "--clip", "1,1", "--force", folder / "a.png", "-o", folder / "b.png")
         was, became = (json.loads(run(program, "--json", folder / name).stdout) for name in ("b.png", "a.tif"))
         check(was["channels"] == became["channels"], f"{head}: {became}")
+
+
+def test_exif_of_bigtiff(program, folder):
+    """Numbers of 64 bits, which EXIF data in a BigTIFF may have, went into PNG, where EXIF data have none."""
+    rows = [[x * y for x in range(9)] for y in range(9)]
+    for order in "<>":
+        def content(at):
+            return write([gray(rows, order=order, fields={34665: (LONG8, [at])})], order, True)
+        at = len(content(0)) + len(content(0)) % 2
+        below = struct.pack(order + "Q", 2) + struct.pack(order + "HHQQ", 40962, 16, 1, 9) + struct.pack(
+            order + "HHQ3H2x", 41492, 3, 3, 1, 2, 3) + bytes(8)
+        (folder / "a.tif").write_bytes(content(at).ljust(at, b"\0") + below)
+        done = run(program, "normalize", "--force", folder / "a.tif", "-o", folder / "a.png")
+        data = (folder / "a.png").read_bytes()
+        at = data.find(b"eXIf")
+        (folder / "exif.tif").write_bytes(data[at + 4:at + 4 + struct.unpack(">I", data[at - 4:at])[0]])
+        tree = read(folder / "exif.tif")
+        [found] = tree.chain[0].sub[34665]
+        check(found.fields == {40962: (9,), 41492: (1, 2, 3)} and found.kinds == {40962: LONG, 41492: SHORT}, f"{order}: {found.kinds}")
+        check(tree.order == order and done.stderr == b"", f"{order}: {done.stderr}")
 
 
 def test_only_here(program, folder):

@@ -85,6 +85,17 @@ def test_imagej_given_range(program, folder):
     check("\nmin=100.0\nmax=900.0\n" in pages[0][DESCRIPTION], pages[0][DESCRIPTION])
 
 
+def test_imagej_no_range(program, folder):
+    """Floats of meanstd have no range: ImageJ was told to show all numbers that there are, which is one gray."""
+    for depth in ("float", "16"):
+        pages, _ = transform(program, folder, hyperstack(), "--method", "meanstd=50%,10%", "--depth", depth)
+        start = pages[0][IJ_COUNTS][0]
+        has = ("\nmin=" in pages[0][DESCRIPTION], "\nmax=" in pages[0][DESCRIPTION], b"gnar" in pages[0][IJ_DATA][:start])
+        check(has == (depth == "16",) * 3, f"{depth}: {pages[0][DESCRIPTION]}")
+    pages, _ = transform(program, folder, hyperstack(), "--method", "meanstd=1,2", "--depth", "float", "--out-range", "0,9")
+    check("\nmin=0.0\nmax=9.0\n" in pages[0][DESCRIPTION], pages[0][DESCRIPTION])
+
+
 def test_imagej_calibration(program, folder):
     """A function from old values to physical ones stayed."""
     pages, words = transform(program, folder, hyperstack(extra="cf=0\nc0=1.5\nc1=0.1\nvunit=OD\nloop=false\n"))
@@ -136,9 +147,33 @@ def test_ome_pages(program, folder):
     check(json.loads(done.stdout)["channels"][0]["name"] == "GFP" and done.stderr == b"", f"{done}")
 
 
+def test_ome_level(program, folder):
+    """A level that is written alone took over the text of the images."""
+    level = gray([[9 * x + y for x in range(WIDTH // 2)] for y in range(HEIGHT // 2)], fields={254: (LONG, [1])})
+    images = [gray([[200 + 30 * x + y + k for x in range(WIDTH)] for y in range(HEIGHT)], subs=[level],
+                   fields={} if k else {DESCRIPTION: (ASCII, OME.encode() + b"\0")}) for k in range(6)]
+    pages, words = transform(program, folder, write(images), pages="0.0")
+    check(len(pages) == 1 and pages[0][256] == [WIDTH // 2] and DESCRIPTION not in pages[0] and words == "", f"{pages} {words}")
+    pages, _ = transform(program, folder, write(images), pages="1")
+    check('SizeZ="1" SizeC="1"' in pages[0][DESCRIPTION], f"{pages[0]}")
+
+
 def test_ome_clahe(program, folder):
     pages, _ = transform(program, folder, OME_FILE, "--clahe", "--depth", "8", command=("equalize",))
     check('Type="uint8"' in pages[0][DESCRIPTION] and len(pages) == 6, pages[0][DESCRIPTION])
+
+
+def test_ome_elsewhere(program, folder):
+    """The text is in another file, which finds this one by its UUID: that went. A new sample type contradicted it."""
+    text = ('<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:1"><BinaryOnly '
+            'MetadataFile="a.companion.ome" UUID="urn:uuid:2"/></OME>')
+    content = pages_file([{DESCRIPTION: text}, {}])
+    pages, words = transform(program, folder, content, "--together=file")
+    check(pages[0].get(DESCRIPTION) == text and words == "", f"{pages[0]} {words}")
+    for words, which in ((("--depth", "8"), ""), ((), "0")):
+        pages, said = transform(program, folder, content, "--together=file", *words, pages=which)
+        check(DESCRIPTION not in pages[0], f"{words}: {pages[0]}")
+        check("its OME-XML is left out: " in said, f"{words}: {said}")
 
 
 def test_channel_names(program, folder):
@@ -246,6 +281,17 @@ def test_old_sample_format(program, folder):
     check(json.loads(done.stdout)["sample"] == "f32", f"{done.stdout}")
 
 
+def test_depth_goes(program, folder):
+    """What has a number for each value of a sample went without a word where the depth changes."""
+    fields = {301: (SHORT, [i * i for i in range(256)]), 321: (SHORT, [10, 200])}
+    content = write([gray([[x * y for x in range(WIDTH)] for y in range(HEIGHT)], "B", fields=fields)])
+    pages, words = transform(program, folder, content)
+    check(pages[0][301] == fields[301][1] and pages[0][321] == [10, 200] and words == "", f"{pages[0]} {words}")
+    pages, words = transform(program, folder, content, "--depth", "16")
+    check(not {301, 321} & {*pages[0]}, f"{pages[0]}")
+    check(all(f"its field {tag} is left out: it is about values of the old depth" in words for tag in fields), words)
+
+
 def test_levels_of_raw(program, folder):
     """Black and white of a raw image, which every converter applies, and a scale to nits were those of the old values."""
     rows = [[300 + (x * 37 + y * 11) % 700 for x in range(WIDTH)] for y in range(HEIGHT)]
@@ -257,6 +303,14 @@ def test_levels_of_raw(program, folder):
     check(words.count("warning") == 1 and "black and white level of its raw samples" in words, words)
     pages, words = transform(program, folder, write([gray(rows, fields={STONITS: (LONG, [179])})]))
     check(STONITS not in pages[0] and "its scale to nits is left out" in words, f"{pages[0]} {words}")
+
+
+def test_types_of_fields(program, folder):
+    """A field of a type that does not exist went without a word."""
+    rows = [[300 + (x * 37 + y * 11) % 700 for x in range(WIDTH)] for y in range(HEIGHT)]
+    content = write([gray(rows, fields={PRIVATE: (BYTE, [1])})])
+    pages, words = transform(program, folder, content.replace(struct.pack("<HH", PRIVATE, 1), struct.pack("<HH", PRIVATE, 99)))
+    check(PRIVATE not in pages[0] and f"its field {PRIVATE} is damaged and left out" in words, f"{pages[0]} {words}")
 
 
 def test_places(program, folder):
