@@ -242,20 +242,6 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 }
 
 /* The file's byte order and kind are those of the first page's input. */
-/* EXIF data from another format have bytes that no field says the order of, such as notes of the
- * maker and comments in UTF-16: they are in the order of the data, which becomes that of the file.
- */
-static bool is_big_endian(const Metadata *metadata)
-{
-    for (size_t i = 0; i < metadata->n; i++) {
-        const MetadataItem *const item = &metadata->item[i];
-        TiffTagSource exif;
-        if (item->kind == METADATA_EXIF && tiff_tag_memory(item->data, item->bytes, &exif))
-            return exif.kind.big_endian;
-    }
-    return host_big_endian;
-}
-
 static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, const Metadata *metadata,
                                 ImgstatError *err)
 {
@@ -265,7 +251,7 @@ static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, const Meta
     te->file.big = te->file.big || from.kind.big;
     if (te->base.pages > 0)
         return IMGSTAT_OK;
-    te->file.big_endian = known ? from.kind.big_endian : is_big_endian(metadata);
+    te->file.big_endian = known ? from.kind.big_endian : tiff_metadata_big_endian(metadata);
     te->file.at = TIFF_HEADER_BYTES;
     if (known && tiff_is_cog(like->source)) {
         IMGSTAT_TRY(atomic_file_spool(te->base.output, &te->spool, err));
@@ -375,11 +361,9 @@ static ImgstatResult add_directory(TiffEncoder *te, ImgstatError *err)
 /* Returns whether the output has a description that counts planes. */
 static bool counts_planes(const TiffEncoder *te, const Decoder *like)
 {
-    char *text = NULL;
     return tiff_tags_have(te->tags, TIFFTAG_IMAGEDESCRIPTION) && like &&
            like->codec == &tiff_codec &&
-           TIFFGetField(((const TiffDecoder *)like)->handle.tif, TIFFTAG_IMAGEDESCRIPTION, &text) &&
-           text && stack_text_kind(text) != STACK_TEXT_OTHER;
+           tiff_text_is_for_programs(((const TiffDecoder *)like)->handle.tif);
 }
 
 static ImgstatResult begin_directory(TiffEncoder *te, Decoder *like, const Metadata *metadata,

@@ -178,6 +178,13 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
 
 /* ---- tiff/metadata.c ---- */
 
+/* Returns the byte order of a file that gets metadata of another format. EXIF data have bytes whose
+ * order no field says, such as notes of the maker and comments in UTF-16: theirs is the file's. */
+bool tiff_metadata_big_endian(const Metadata *metadata);
+
+/* Returns whether a description is one that programs read, about pages and sample types. */
+bool tiff_text_is_for_programs(TIFF *tif);
+
 /* Adds metadata of another format, as far as TIFF has a place for it. */
 ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warnings *warnings,
                                   TiffTags *tags, ImgstatError *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata.c: fields of metadata to the neutral form, and from it. */
 #include "codec/metadata.h"
+#include "base/byteswap.h"
 #include "base/compiler.h"
 #include "base/text_buffer.h"
 #include "base/utf8.h"
@@ -98,8 +99,7 @@ static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *w
     return res;
 }
 
-/* Returns whether a description is one that programs read, about pages and sample types. */
-static bool is_for_programs(TIFF *tif)
+bool tiff_text_is_for_programs(TIFF *tif)
 {
     char *text = NULL;
     return TIFFGetField(tif, TIFFTAG_IMAGEDESCRIPTION, &text) && text &&
@@ -124,7 +124,7 @@ static ImgstatResult read_texts(const TiffDecoder *td, const TiffTagSource *from
 {
     for (unsigned i = 0; i < TEXT_SOURCE; i++) {
         TiffLoaded field;
-        if (i == TEXT_DESCRIPTION && is_for_programs(td->handle.tif))
+        if (i == TEXT_DESCRIPTION && tiff_text_is_for_programs(td->handle.tif))
             continue;
         IMGSTAT_TRY(tiff_tag_load(from, tiff_page_at(td), text_tags[i], &field, err));
         char *const text = (char *)field.data;
@@ -232,7 +232,8 @@ static bool note_lost(const void *context, uint16_t tag)
 {
     const LostFields *const lost = context;
     const char *const comma = lost->names->n > 0 ? ", " : "";
-    if (has_place(tag) && !(tag == TIFFTAG_IMAGEDESCRIPTION && is_for_programs(lost->tif)))
+    if (has_place(tag) &&
+        !(tag == TIFFTAG_IMAGEDESCRIPTION && tiff_text_is_for_programs(lost->tif)))
         return false;
     const TIFFField *const field = TIFFFieldWithTag(lost->tif, tag);
     const char *const name = field ? TIFFFieldName(field) : "";
@@ -281,6 +282,17 @@ ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warning
 }
 
 /* ---- Writing ---- */
+
+bool tiff_metadata_big_endian(const Metadata *metadata)
+{
+    for (size_t i = 0; i < metadata->n; i++) {
+        const MetadataItem *const item = &metadata->item[i];
+        TiffTagSource exif;
+        if (item->kind == METADATA_EXIF && tiff_tag_memory(item->data, item->bytes, &exif))
+            return exif.kind.big_endian;
+    }
+    return host_big_endian;
+}
 
 /* Metres become centimetres. */
 static ImgstatResult write_resolution(TiffFile *file, const MetadataItem *item, Warnings *warnings,
