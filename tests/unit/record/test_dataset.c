@@ -300,6 +300,36 @@ Test(record, counts_and_sizes_are_limited)
     cr_assert(!a);
     const ImgstatKind none = {.sample = IMGSTAT_U16, .alpha = -1};
     check_refused(imgstat_record_create(&none, &a, &error), &error, IMGSTAT_ERR_ARG, "channel");
+    static char text[IMGSTAT_NAME_MOST + 2];
+    memset(text, 'a', IMGSTAT_NAME_MOST + 1);
+    const char *const long_name[] = {text};
+    ImgstatKind texts = {.sample = IMGSTAT_U8, .channels = 1, .alpha = -1, .names = long_name};
+    check_refused(imgstat_record_create(&texts, &a, &error), &error, IMGSTAT_ERR_ARG, "more than");
+    text[IMGSTAT_NAME_MOST] = '\0';
+    cr_assert(imgstat_record_create(&texts, &a, NULL) == IMGSTAT_OK);
+    imgstat_record_destroy(a);
+}
+
+Test(record, merging_forgets_what_was_computed)
+{
+    const uint8_t pixels[2][2] = {{1, 3}, {5, 11}};
+    const double p = 100;
+    const ImgstatMeasure how = {.percentiles = &p, .n_percentiles = 1, .histogram = true};
+    ImgstatRecord *const into = record_of(pixels[0], 2, 1, 1, IMGSTAT_U8);
+    ImgstatRecord *const from = record_of(pixels[1], 2, 1, 1, IMGSTAT_U8);
+    ImgstatStats stats;
+    cr_assert(imgstat_record_compute(into, &how, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_record_percentile(into, 0, 0) == 3);
+    cr_assert(imgstat_record_merge(into, from, NULL) == IMGSTAT_OK);
+    imgstat_record_stats(into, 0, &stats);
+    cr_expect(stats.count == 4 && isnan(stats.mean), "%g", stats.mean);
+    cr_expect(isnan(imgstat_record_percentile(into, 0, 0)));
+    cr_assert(imgstat_record_compute(into, &how, NULL) == IMGSTAT_OK);
+    imgstat_record_stats(into, 0, &stats);
+    cr_expect_eq(stats.mean, 5);
+    cr_expect_eq(imgstat_record_percentile(into, 0, 0), 11);
+    imgstat_record_destroy(into);
+    imgstat_record_destroy(from);
 }
 
 Test(record, wide_types_need_counts_and_pixels)
@@ -509,6 +539,52 @@ Test(dataset, merging_adds_groups_and_refuses_other_kinds)
     imgstat_dataset_destroy(a);
     imgstat_dataset_destroy(b);
     imgstat_dataset_destroy(other);
+}
+
+/* Both lists of groups are gone through at once: each may have some that the other lacks. */
+Test(dataset, other_kinds_are_found_among_other_groups)
+{
+    static const char *const groups[2][4] = {{"b", "d", "e", "g"}, {"a", "b", "c", "g"}};
+    for (int swapped = 0; swapped < 2; swapped++)
+        for (int other = 0; other < 2; other++) {
+            ImgstatDataset *const set[2] = {dataset_new("a.rec"), dataset_new("b.rec")};
+            ImgstatError error;
+            for (int k = 0; k < 2; k++)
+                for (int i = 0; i < 4; i++)
+                    add(set[k], groups[k ^ swapped][i], (uint8_t)(i + 1),
+                        other && k == 1 && i == 3 ? IMGSTAT_U16 : IMGSTAT_U8);
+            const ImgstatResult res = imgstat_dataset_merge(set[0], set[1], &error);
+            if (other) {
+                check_refused(res, &error, IMGSTAT_ERR_ARG,
+                              "b.rec: holds u16, a.rec u8, in group 'g'");
+            } else {
+                cr_assert(res == IMGSTAT_OK && imgstat_dataset_records(set[0]) == 6);
+                cr_expect_eq(sum_of(imgstat_dataset_record(set[0], 1)), 3, "b");
+                cr_expect_eq(sum_of(imgstat_dataset_record(set[0], 5)), 8, "g");
+            }
+            imgstat_dataset_destroy(set[0]);
+            imgstat_dataset_destroy(set[1]);
+        }
+}
+
+/* A set that began empty is called by the first file that it took in. */
+Test(dataset, sentences_name_the_first_file_of_an_empty_set)
+{
+    const uint8_t set[16] = {1};
+    ImgstatDataset *const total = dataset_new(NULL), *const none = dataset_new("none.rec");
+    ImgstatDataset *const shard = dataset_new("shard.rec"), *const third = dataset_new("third.rec");
+    ImgstatError error;
+    add(none, "", 1, IMGSTAT_U8);
+    cr_assert(imgstat_dataset_set_shard(shard, 0, 3, set, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_dataset_set_shard(third, 2, 3, set, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_dataset_merge(total, shard, NULL) == IMGSTAT_OK);
+    cr_assert(imgstat_dataset_merge(total, third, NULL) == IMGSTAT_OK);
+    check_refused(imgstat_dataset_merge(total, none, &error), &error, IMGSTAT_ERR_ARG,
+                  "none.rec: is no shard, shard.rec is a shard of a set");
+    imgstat_dataset_destroy(total);
+    imgstat_dataset_destroy(none);
+    imgstat_dataset_destroy(shard);
+    imgstat_dataset_destroy(third);
 }
 
 Test(dataset, shards_come_once_and_complete_a_set)

@@ -163,14 +163,94 @@ Test(bytes, do_not_depend_on_the_tree_of_merges)
     }
 }
 
-/* ---- Damage ---- */
-
 static void put_right(Bytes bytes)
 {
     const uint64_t checksum = digest_checksum(bytes.at, bytes.n - 8);
     for (unsigned i = 0; i < 8; i++)
         bytes.at[bytes.n - 8 + i] = (uint8_t)(checksum >> (8 * i));
 }
+
+Test(bytes, have_the_version_of_the_latest_part)
+{
+    enum { VERSION_AT = 10 };
+    static const uint16_t versions[][2][3] = {/* the earlier one, the later one */
+                                              {{1, 9, 9}, {2, 0, 0}},
+                                              {{1, 2, 9}, {1, 3, 0}},
+                                              {{1, 2, 3}, {1, 2, 4}},
+                                              {{7, 7, 7}, {7, 7, 7}}};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        for (int first = 0; first < 2; first++) {
+            ImgstatDataset *set[2];
+            for (int k = 0; k < 2; k++) {
+                ImgstatDataset *const empty = new_set();
+                const Bytes bytes = bytes_of(empty);
+                for (int part = 0; part < 3; part++) {
+                    const uint16_t number = versions[i][k][part];
+                    memcpy(bytes.at + VERSION_AT + 2 * part, &number, 2);
+                }
+                put_right(bytes);
+                set[k] = read_back(bytes, NULL);
+                free(bytes.at);
+                imgstat_dataset_destroy(empty);
+            }
+            ImgstatAccount account;
+            cr_assert(imgstat_dataset_merge(set[first], set[!first], NULL) == IMGSTAT_OK);
+            imgstat_dataset_account(set[first], &account);
+            cr_expect(memcmp(account.version, versions[i][1], sizeof account.version) == 0,
+                      "%zu: %u.%u.%u", i, account.version[0], account.version[1],
+                      account.version[2]);
+            imgstat_dataset_destroy(set[0]);
+            imgstat_dataset_destroy(set[1]);
+        }
+}
+
+/* A channel without a sample has no extrema, so no file either. */
+Test(bytes, of_an_image_without_samples_are_read)
+{
+    const ImgstatKind kind = {.sample = IMGSTAT_F32, .channels = 1, .alpha = -1};
+    ImgstatRecord *made = NULL, *again = NULL;
+    Record *counts = NULL;
+    SharedText *const file = shared_text_create("a.tif", 5);
+    cr_assert(record_create(NULL, IMGSTAT_F32, 1, RECORD_BINS, &counts, NULL) == IMGSTAT_OK);
+    counts->tally[0].nan = 2;
+    cr_assert(image_record_create(&kind, counts, (ImagePlace){file, 3, 2}, &made, NULL) ==
+              IMGSTAT_OK);
+    shared_text_release(file);
+    uint8_t bytes[256];
+    const size_t n = imgstat_record_bytes(made, bytes, sizeof bytes);
+    cr_assert(n > 0 && n <= sizeof bytes);
+    ImgstatError error = {0};
+    cr_assert(imgstat_record_from_bytes(bytes, n, &again, &error) == IMGSTAT_OK, "%s",
+              error.message);
+    ImgstatStats stats;
+    imgstat_record_stats(again, 0, &stats);
+    cr_expect(stats.nan == 2 && stats.count == 0 && *stats.min_file == '\0');
+    imgstat_record_destroy(made);
+    imgstat_record_destroy(again);
+}
+
+/* The last byte of the list of shards is full where their number divides by 8. */
+Test(bytes, list_shards_of_any_number)
+{
+    const uint8_t id[16] = {1};
+    for (uint32_t n = 2; n <= 25; n++)
+        for (uint32_t k = 0; k < n; k++) {
+            ImgstatDataset *const set = new_set();
+            cr_assert(imgstat_dataset_set_shard(set, k, n, id, NULL) == IMGSTAT_OK);
+            const Bytes bytes = bytes_of(set);
+            ImgstatDataset *const again = read_back(bytes, NULL);
+            ImgstatAccount account;
+            imgstat_dataset_account(again, &account);
+            cr_expect(account.shards == n && account.n_done == 1);
+            for (uint32_t i = 0; i < (n + 7) / 8; i++)
+                cr_expect_eq(account.done[i], i == k / 8 ? 1u << k % 8 : 0, "%u of %u", k, n);
+            free(bytes.at);
+            imgstat_dataset_destroy(set);
+            imgstat_dataset_destroy(again);
+        }
+}
+
+/* ---- Damage ---- */
 
 /* A small set that has a bit of everything. */
 static Bytes small_set(ImgstatSample sample)
