@@ -201,6 +201,8 @@ static bool report(void *context, size_t index, void *result)
 {
     DatasetRead *const read = context;
     const Outcome *const outcome = result;
+    if (read->error.code != IMGSTAT_OK) /* of a file before: those that were at work do not count */
+        return false;
     if (outcome->result != IMGSTAT_OK) {
         read->error = outcome->error;
         return false;

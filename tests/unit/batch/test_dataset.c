@@ -50,6 +50,7 @@ typedef struct Stream {
     size_t at, furthest;    /* furthest: jobs that were given and not yet reported */
     atomic_size_t reported; /* while another thread takes the next job */
     size_t stop_after, restarts;
+    size_t read, read_at_most; /* files that were read again */
     Change change;
     char name[64]; /* of the latest job: it changes with the next one */
 } Stream;
@@ -71,10 +72,12 @@ static bool restart(void *context)
     Stream *const s = context;
     s->at = 0;
     s->restarts++;
+    s->read = 0;
     if (s->change == OTHER_PIXELS)
         save(11, 1000);
-    if (s->change == NO_FILE)
-        unlink(paths[11]);
+    if (s->change == NO_FILE) /* the error is that of the first, while another is at work */
+        for (unsigned i = 11; i < 14; i++)
+            unlink(paths[i]);
     return s->change != NO_RESTART;
 }
 
@@ -85,13 +88,21 @@ static bool done(void *context, const ImgstatDone *d)
     return s->reported != s->stop_after;
 }
 
+static bool reading(void *context, size_t files)
+{
+    Stream *const s = context;
+    cr_expect_eq(files, s->read + 1);
+    s->read = files;
+    return s->read != s->read_at_most;
+}
+
 /* Measures and computes; returns the median. */
 static ImgstatResult run(Stream *s, unsigned threads, double *median, ImgstatError *err)
 {
     const ImgstatMeasure how = {.median = true, .shape = true};
     const ImgstatJobStream stream = {.next = next, .restart = restart, .context = s};
     const ImgstatMeasureBatch batch = {
-        .how = &how, .threads = threads, .progress = done, .context = s};
+        .how = &how, .threads = threads, .progress = done, .reading = reading, .context = s};
     ImgstatDataset *set = NULL;
     cr_assert_eq(imgstat_dataset_create(&set, err), IMGSTAT_OK);
     ImgstatResult res = imgstat_dataset_measure(set, &batch, &stream, err);
@@ -127,10 +138,24 @@ Test(dataset, streams)
         double median = 0;
         cr_assert_eq(run(&s, threads, &median, NULL), IMGSTAT_OK);
         cr_expect_eq(median, wanted);
+        cr_expect_eq(s.read, FILES);
         cr_expect_eq(s.restarts, 1, "one more read of floats of 32 bits, not %zu", s.restarts);
         cr_expect(s.furthest <= FILES);
         if (threads == 1)
             cr_expect(s.furthest <= 6, "%zu jobs are held", s.furthest);
+    }
+}
+
+Test(dataset, further_reads_end_where_a_program_says_so)
+{
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        Stream s = {.read_at_most = 9};
+        ImgstatError error = {0};
+        double median;
+        cr_expect_eq(run(&s, threads, &median, &error), IMGSTAT_ERR_CANCELLED);
+        cr_expect_eq(error.code, IMGSTAT_ERR_CANCELLED, "%s", error.message);
+        cr_expect(s.read == 9 && s.restarts == 1, "%zu threads: %zu files, %zu times",
+                  (size_t)threads, s.read, s.restarts);
     }
 }
 
@@ -144,11 +169,12 @@ Test(dataset, changes_are_errors)
                  {NO_FILE, IMGSTAT_ERR_IO, "11.tif: No such file"},
                  {NO_RESTART, IMGSTAT_ERR_ARG, "cannot be read again"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (unsigned threads = 1; threads <= 2; threads++) {
+        for (unsigned threads = 1; threads <= 4; threads++) {
             Stream s = {.change = cases[i].change};
             ImgstatError error = {0};
             double median;
-            save(11, 11);
+            for (unsigned k = 11; k < 14; k++)
+                save(k, (float)k);
             cr_expect_eq(run(&s, threads, &median, &error), cases[i].result);
             cr_expect(strstr(error.message, cases[i].says), "%s", error.message);
         }
