@@ -159,6 +159,7 @@ Test(stack_axes, ome_contradictions)
         OME(PIXELS("1", "1", "29") "<TiffData IFD=\"0\" PlaneCount=\"2147483647\"/></Pixels>"),
         OME(PIXELS("29", "1", "1") "<TiffData IFD=\"0\" FirstC=\"29\"/></Pixels>"),
         OME(PIXELS("2", "1", "1") "<TiffData IFD=\"0\"/><TiffData IFD=\"0\"/></Pixels>"),
+        OME(PIXELS("1", "1", "28") "<TiffData/></Pixels>"), /* a page is of no image */
         OME("<Pixels DimensionOrder=\"XYCCT\" SizeC=\"29\"></Pixels>"),
         OME("<Pixels DimensionOrder=\"CXYZT\" SizeC=\"29\"></Pixels>"),
         OME(PIXELS("29", "1", "1") "<Channel SamplesPerPixel=\"0\"/></Pixels>"),
@@ -393,6 +394,32 @@ Test(stack_axes, shaped_series)
     expect_plane(&axes, 1, 0, 1, 0);
     expect_plane(&axes, 4, 3, 0, 0);
     stack_axes_release(&axes);
+}
+
+static const char *two_series_with_levels(void *context, uint32_t page)
+{
+    (void)context;
+    return page == 0   ? "{\"shape\": [2, 64, 48], \"axes\": \"ZYX\"}"
+           : page == 4 ? "{\"shape\": [3, 64, 48], \"axes\": \"CYX\"}"
+                       : NULL;
+}
+
+Test(stack_axes, levels_of_shaped_series_are_passed_over)
+{
+    static const bool other[9] = {[1] = true, [3] = true, [5] = true, [8] = true};
+    const StackTexts texts = {.description = two_series_with_levels};
+    const StackPages pages = {.n = 9, .other = other, .samples = 1};
+    Warnings warnings = {.warn = decode_hear, .context = &heard, .name = "a.tif"};
+    StackAxes axes;
+    heard = (DecodeHeard){.n = 0};
+    cr_assert(stack_axes_read(&texts, &pages, &warnings, &axes, NULL) == IMGSTAT_OK);
+    expect_sizes(&axes, 4, 2, 1);
+    expect_plane(&axes, 2, 0, 1, 0);
+    expect_plane(&axes, 4, 1, 0, 0);
+    expect_plane(&axes, 7, 3, 0, 0);
+    cr_expect(!axes.plane[1].known && !axes.plane[5].known && !axes.plane[8].known);
+    stack_axes_release(&axes);
+    warnings_release(&warnings);
 }
 
 Test(stack_axes, select)
