@@ -130,9 +130,10 @@ static ImgstatResult check_records(ImgstatDataset *into, const ImgstatDataset *f
                                    ImgstatError *err)
 {
     if ((unsigned __int128)into->files + from->files > RECORD_MOST_SAMPLES ||
+        (unsigned __int128)into->all_failures + from->all_failures > RECORD_MOST_SAMPLES ||
         pages_of(into) + pages_of(from) > RECORD_MOST_SAMPLES) {
-        const ImgstatResult res =
-            error_set(err, IMGSTAT_ERR_LIMIT, "more than 2^63 files or pages in one data set");
+        const ImgstatResult res = error_set(
+            err, IMGSTAT_ERR_LIMIT, "more than 2^63 files, failures or pages in one data set");
         return from->source ? error_add_file(err, res, from->source->text) : res;
     }
     for (size_t k = 0; k < from->n; k++) {

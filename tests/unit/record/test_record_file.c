@@ -546,4 +546,21 @@ Test(hostile, counts_do_not_come_round)
     imgstat_dataset_destroy(a);
     imgstat_dataset_destroy(b);
     imgstat_record_destroy(record);
+    a = new_set();
+    b = new_set(); /* the merged set could not have been read back */
+    a->files = b->files = a->failed = b->failed = 1;
+    a->all_failures = b->all_failures = most / 2;
+    cr_expect_eq(imgstat_dataset_merge(a, b, &error), IMGSTAT_OK);
+    const Bytes sum = bytes_of(a);
+    ImgstatDataset *const again = read_back(sum, NULL);
+    ImgstatAccount account;
+    imgstat_dataset_account(again, &account);
+    cr_expect_eq(account.all_failures, most - 1);
+    b->all_failures = 2;
+    cr_expect_eq(imgstat_dataset_merge(a, b, &error), IMGSTAT_ERR_LIMIT);
+    cr_expect(strstr(error.message, "failures"), "%s", error.message);
+    free(sum.at);
+    imgstat_dataset_destroy(again);
+    imgstat_dataset_destroy(a);
+    imgstat_dataset_destroy(b);
 }
