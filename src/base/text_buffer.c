@@ -36,6 +36,16 @@ void text_print(TextBuffer *text, const char *format, ...)
     text_add(text, line, n > 0 && n < (int)sizeof line ? (size_t)n : 0);
 }
 
+void text_plain_number(char *number)
+{
+    char *const place = number + strspn(number, "0123456789+-e");
+    if (*place == '\0')
+        return;
+    char *const behind = place + strcspn(place, "0123456789");
+    memmove(place + 1, behind, strlen(behind) + 1); /* it may have several bytes */
+    *place = '.';
+}
+
 void text_release(TextBuffer *text)
 {
     free(text->data);

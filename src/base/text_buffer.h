@@ -17,6 +17,10 @@ void text_add(TextBuffer *text, const char *from, size_t n);
 
 __attribute__((format(printf, 2, 3))) void text_print(TextBuffer *text, const char *format, ...);
 
+/* Puts a point in place of that of the locale of the process, in a finite number that printf wrote.
+ */
+void text_plain_number(char *number);
+
 /* Frees what it holds, not the struct. */
 void text_release(TextBuffer *text);
 

@@ -2,6 +2,7 @@
 /* statistics.c: moments from exact sums, rounded once at the end; percentiles, mode and entropy. */
 #include "record/statistics.h"
 
+#include "base/text_buffer.h"
 #include "record/bigint.h"
 
 #include <stdio.h>
@@ -276,9 +277,7 @@ static void double_text(double x, char text[48])
         if (strtod(text, NULL) == x)
             break;
     }
-    for (char *c = text; *c; c++)
-        if (!strchr("0123456789+-e", *c))
-            *c = '.';
+    text_plain_number(text);
 }
 
 ImgstatStats statistics_undefined(ImgstatSample sample)

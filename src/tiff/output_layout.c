@@ -3,6 +3,7 @@
 #include "base/byteswap.h"
 #include "base/compiler.h"
 #include "base/sample.h"
+#include "base/text_buffer.h"
 #include "tiff/encoder.h"
 #include "tiff/predictor.h"
 
@@ -409,6 +410,8 @@ static ImgstatResult set_nodata(TiffFile *file, TiffTags *tags, ImgstatValue val
         snprintf(text, sizeof text, "nan");
     else
         snprintf(text, sizeof text, "%.17g", value.as.f);
+    if (sample_is_float(value.sample) && isfinite(value.as.f))
+        text_plain_number(text);
     return tiff_tags_set(file, tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text, err);
 }
 

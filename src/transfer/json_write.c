@@ -52,9 +52,7 @@ static void put_real(TextBuffer *text, double value)
         return;
     }
     snprintf(number, sizeof number, "%.17g", value);
-    char *const comma = strchr(number, ','); /* some locales write a comma */
-    if (comma)
-        *comma = '.';
+    text_plain_number(number);
     text_print(text, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
 }
 

@@ -69,6 +69,21 @@ def test_prints_behind_what_python_has_printed(testdata):
     assert lines[0] == "first" and lines[-1] == "last" and len(lines) > 3
 
 
+def test_numbers_have_a_point_in_every_locale(comma, testdata, tmp_path, capfd):
+    photo, half = testdata / "photo.tif", testdata / "good-float32.tif"
+    commands = [["stats", "--json", "--percentiles", "0.5,99.5", photo], ["stats", "--csv", photo, half],
+                ["stats", "--json", "--by", "all", photo], ["hist", "--plot", "-", photo],
+                ["report", "--json", photo, "--fail-on", "clipped>99.5"],
+                ["normalize", "--clip", "0.5,0.5", "--json", photo, "-o", tmp_path / "a.tif", "--force"]]
+    capfd.readouterr()
+    for words in commands:
+        words = [str(word) for word in words]
+        status = imgstat.run(words)
+        here = capfd.readouterr().out
+        code = f"import imgstat; status = imgstat.run({words!r}); assert (status, locale.str(0.5)) == ({status}, '0,5')"
+        assert here.count(".") >= 3 and comma(code) == here
+
+
 def test_leaves_handlers_and_environment_alone(testdata, capfd):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it leaves in the background without
     names = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXFSZ, signal.SIGPIPE]

@@ -31,6 +31,7 @@ static void print_time(const Flight *flight, const ImgstatMeasured *measured, FI
 static bool on_page(void *context, const ImgstatMeasured *measured)
 {
     Run *const run = context;
+    (void)text_use_points();
     const Options *const o = run->part->options;
     const bool failed = measured->result != IMGSTAT_OK;
     if (!failed && !o->verbose)

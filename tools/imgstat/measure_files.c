@@ -80,9 +80,11 @@ static bool print_page(Run *run, Flight *flight, const ImgstatMeasured *measured
     return printed;
 }
 
+/* On any thread of the batch, which ends with it. */
 static bool on_page(void *context, const ImgstatMeasured *measured)
 {
     Run *const run = context;
+    (void)text_use_points();
     Flight *const flight = flights_at(&run->flights, measured->job);
     const FlightStreams to = open_streams(run, flight);
     const bool printed = print_page(run, flight, measured, to);

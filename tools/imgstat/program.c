@@ -167,6 +167,8 @@ int program_run_within(int argc, char **argv)
 {
     StatusHandlers before;
     status_enter(&before);
+    const locale_t locale = text_use_points();
     run_words(argc, argv);
+    (void)uselocale(locale);
     return status_leave(&before);
 }

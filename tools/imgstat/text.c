@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,21 @@ bool text_is_utf8(void)
             return strcasestr(value, "UTF-8") != NULL || strcasestr(value, "UTF8") != NULL;
     }
     return false;
+}
+
+static locale_t plain;
+
+static void make_plain(void)
+{
+    plain = newlocale(LC_ALL_MASK, "C",
+                      (locale_t)0); /* NULL without memory: uselocale changes nothing */
+}
+
+locale_t text_use_points(void)
+{
+    static pthread_once_t made = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&made, make_plain);
+    return uselocale(plain);
 }
 
 void text_real(char out[TEXT_NUMBER], double value)

@@ -5,6 +5,7 @@
 
 #include "imgstat.h"
 
+#include <locale.h>
 #include <stdio.h>
 
 /* Long enough for any number that the functions below write. */
@@ -52,6 +53,10 @@ size_t text_width(const char *utf8);
 char *text_shorten(const char *utf8, size_t columns);
 /* Whether the environment's character set is UTF-8. */
 bool text_is_utf8(void);
+
+/* Lets the calling thread write and read numbers as in the locale "C", with a point, whatever the
+ * locale of a process that runs a command. Returns what uselocale() takes to undo it. */
+locale_t text_use_points(void);
 
 /* Writes the fewest of 15, 16 and 17 digits that read back as the same double, without trailing
  * zeros, always as a real ("128.0"); "null" if not finite. */
