@@ -2,6 +2,7 @@
 """Dataset: the records of many files are those of the program; what fails is in the account; Ctrl-C ends it."""
 import copy
 import io
+import itertools
 import json
 import os
 import pickle
@@ -97,6 +98,18 @@ def test_shards(folder):
     with pytest.raises(ValueError):
         part + shards[0]
     assert part + shards[1] == imgstat.Dataset.of(all_files) and (part + shards[1]).shards == 0
+    others = [imgstat.Dataset.of(all_files[k::2]) for k in range(2)]
+    for k, shard in enumerate(others):
+        shard.set_shard(k, 2, b"another set here")
+    total, bytes_before = imgstat.Dataset.of(all_files), [shard.to_bytes() for shard in shards + others]
+    for order in itertools.permutations([*shards, *others]):
+        assert imgstat.Dataset.merge(iter(order)) == total + total
+    assert imgstat.Dataset.merge([shards[2], total, shards[0], shards[1]]) == total + total
+    assert imgstat.Dataset.merge([shards[2], shards[0]]) == part
+    assert [shard.to_bytes() for shard in shards + others] == bytes_before
+    for wrong in ([shards[0], shards[1], others[0], others[1]], [total, shards[0]], [*shards, shards[0]], []):
+        with pytest.raises(ValueError):
+            imgstat.Dataset.merge(wrong)
     with pytest.raises(ValueError):
         shards[0].set_shard(0, 3, b"short")
     for shard, of in ((2**32, 3), (0, 2**32 + 3), (-1, 3)):

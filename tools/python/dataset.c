@@ -9,6 +9,7 @@
 #include "values.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- The calls of the library ---- */
 
@@ -43,6 +44,17 @@ static ImgstatResult merge_datasets(void *into, void *from, ImgstatError *err)
     return imgstat_dataset_merge(into, from, err);
 }
 
+/* The set that it is a shard of: bytes alone, which never collect garbage. */
+static PyObject *set_of(void *dataset)
+{
+    ImgstatAccount account;
+    imgstat_dataset_account(dataset, &account);
+    char name[sizeof account.set + sizeof account.shards];
+    memcpy(name, account.set, sizeof account.set);
+    memcpy(name + sizeof account.set, &account.shards, sizeof account.shards);
+    return PyBytes_FromStringAndSize(name, sizeof name);
+}
+
 static void destroy(void *dataset)
 {
     imgstat_dataset_destroy(dataset);
@@ -56,6 +68,7 @@ static const SavedKind kind = {.name = "Dataset",
                                .save = save_file,
                                .write = write_bytes,
                                .merge = merge_datasets,
+                               .whole = set_of,
                                .destroy = destroy};
 
 PyObject *dataset_new(State *state, ImgstatDataset *dataset)
@@ -277,10 +290,12 @@ PyDoc_STRVAR(load_doc, "load($type, path, /)\n--\n\n"
                        "Loads a data set from a file.");
 PyDoc_STRVAR(save_doc, "save($self, path, *, replace=False)\n--\n\n"
                        "Writes the data set as a file, which may exist if replace is true.");
-PyDoc_STRVAR(merge_doc,
-             "merge($type, datasets, /)\n--\n\n"
-             "Merges an iterable of data sets into a new one. ValueError if a group has records of "
-             "other kinds in one of\nthem, a shard comes twice, or there are none.");
+PyDoc_STRVAR(
+    merge_doc,
+    "merge($type, datasets, /)\n--\n\n"
+    "Merges an iterable of data sets into a new one; shards of several sets may come in any "
+    "order. ValueError if\na group has records of other kinds in one of them, a shard comes "
+    "twice, a set stays incomplete beside others,\nor there are none.");
 
 #define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 

@@ -180,30 +180,68 @@ PyObject *saved_add_in_place(PyObject *self, PyObject *other)
     return add_to(self, other);
 }
 
+/* What an object is a part of: a key of `sums` below. NULL: an exception. */
+static PyObject *whole_of(PyObject *object)
+{
+    const SavedKind *const kind = ((Saved *)object)->kind;
+    if (!kind->whole)
+        return Py_NewRef(Py_None);
+    void *const own = saved_lock(object);
+    PyObject *const whole = own ? kind->whole(own) : NULL;
+    if (own)
+        saved_unlock(object);
+    return whole;
+}
+
+/* Adds an object to the sum of what it is a part of. 0, or -1 with an exception. */
+static int add_part(PyObject *sums, PyObject *object)
+{
+    PyObject *const whole = whole_of(object);
+    PyObject *const sum = whole ? PyDict_GetItemWithError(sums, whole) : NULL;
+    PyObject *const merged = sum                          ? add_to(sum, object)
+                             : whole && !PyErr_Occurred() ? saved_copy(object, NULL)
+                                                          : NULL;
+    const int status = merged ? PyDict_SetItem(sums, whole, merged) : -1;
+    Py_XDECREF(whole);
+    Py_XDECREF(merged);
+    return status;
+}
+
+/* Returns the sum of sums, or NULL with an exception. */
+static PyObject *sum_up(PyObject *sums)
+{
+    PyObject *const list = PyDict_Values(sums);
+    const Py_ssize_t n = list ? PyList_Size(list) : 0;
+    PyObject *sum = n > 0 ? Py_NewRef(PyList_GetItem(list, 0)) : NULL;
+    if (list && n == 0)
+        PyErr_SetString(PyExc_ValueError, "there is nothing to merge");
+    for (Py_ssize_t i = 1; sum && i < n; i++) {
+        PyObject *const merged = add_to(sum, PyList_GetItem(list, i));
+        Py_DECREF(sum);
+        sum = merged;
+    }
+    Py_XDECREF(list);
+    return sum;
+}
+
 PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects)
 {
     PyObject *const iterator = PyObject_GetIter(objects);
-    PyObject *sum = NULL, *next;
-    while (iterator && (next = PyIter_Next(iterator))) {
-        PyObject *merged = NULL;
-        if (!Py_IS_TYPE(next, (PyTypeObject *)type))
+    PyObject *const sums = iterator ? PyDict_New() : NULL;
+    PyObject *next;
+    int status = sums ? 0 : -1;
+    while (status == 0 && (next = PyIter_Next(iterator))) {
+        if (Py_IS_TYPE(next, (PyTypeObject *)type))
+            status = add_part(sums, next);
+        else
             PyErr_Format(PyExc_TypeError, "%s.merge takes an iterable of %ss, not of %R",
                          kind->name, kind->name, (PyObject *)Py_TYPE(next));
-        else if (sum)
-            merged = add_to(sum, next);
-        else
-            merged = saved_copy(next, NULL);
         Py_DECREF(next);
-        Py_XDECREF(sum);
-        sum = merged;
-        if (!merged)
-            break;
+        status = PyErr_Occurred() ? -1 : status;
     }
+    PyObject *const sum = status == 0 && !PyErr_Occurred() ? sum_up(sums) : NULL;
     Py_XDECREF(iterator);
-    if (!sum && !PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError, "there is nothing to merge");
-    if (PyErr_Occurred())
-        Py_CLEAR(sum);
+    Py_XDECREF(sums);
     return sum;
 }
 

@@ -19,6 +19,9 @@ typedef struct SavedKind {
     ImgstatResult (*save)(void *object, const char *path, bool replace, ImgstatError *err);
     size_t (*write)(void *object, void *out, size_t capacity); /* 0: there are none */
     ImgstatResult (*merge)(void *into, void *from, ImgstatError *err);
+    /* NULL, or returns bytes that name what an object is a part of: parts of one thing merge first.
+     */
+    PyObject *(*whole)(void *object);
     void (*destroy)(void *object);
 } SavedKind;
 
