@@ -136,6 +136,13 @@ class Interface:
         self.__array_interface__ = {**x.__array_interface__, **changed}
 
 
+def test_more_images_than_memory_holds():
+    """The number of their channels wrapped around."""
+    many = {"shape": (2**62, 4, 1, 1), "strides": (0, 2, 1, 1), "typestr": "|u1"}
+    with pytest.raises(MemoryError):
+        imgstat.stats(Interface(np.zeros(64, "u1"), **many), axes="NCHW")
+
+
 def test_array_interface():
     x = picture("i4")
     assert same(imgstat.stats(Interface(x)), x)

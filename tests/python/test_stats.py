@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """stats, histogram and percentile of arrays are what numpy computes, and exact where numpy rounds."""
 import copy
+import io
 import math
 import multiprocessing
 import os
@@ -181,7 +182,7 @@ def test_nodata(dtype):
         assert imgstat.stats(x, nodata=value).nodata == s.nodata
     for nothing in (2**70, -(2**70), 1e300, math.nan, None):
         assert imgstat.stats(x, nodata=nothing).nodata == 0
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="nodata='3' should be a number"):
         imgstat.stats(x, nodata="3")
 
 
@@ -189,6 +190,14 @@ def test_nodata_of_64_bits():
     x = np.array([[2**64 - 1, 5]], "u8")
     assert imgstat.stats(x, nodata=2**64 - 1).max == 5
     assert imgstat.stats(x.view("i8"), nodata=-1).nodata == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_nodata_beyond_64_bits(dtype):
+    x = np.array([[2.0**70, -(2.0**64), 5, np.nan]], dtype)
+    assert [imgstat.stats(x, nodata=n).nodata for n in (2**70, -(2**64), 2**70 + 1, 10**400)] == [1, 1, 0, 0]
+    lowest = np.full((2, 2), np.finfo(dtype).min, dtype)
+    assert imgstat.stats(lowest, nodata=int(np.finfo(dtype).min)).nodata == 4
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -222,6 +231,8 @@ def test_masks_that_do_not_fit(mask, error):
     ({"threads": -1}, ValueError, "threads"), ({"bits": 9}, ValueError, "bits=9"), ({"foo": 1}, TypeError, "'foo'"),
     ({"bins": 2**70}, ValueError, "bins=1180591620717411303424"), ({"range": (1,)}, TypeError, r"\(lo, hi\)"),
     ({"threads": 2**70}, ValueError, "threads"), ({"bits": -2**70}, ValueError, "bits"),
+    ({"bins": 16.0}, TypeError, "bins=16.0 should be a whole number"), ({"range": ("a", 1)}, TypeError, "range='a'"),
+    ({"device": "cpu\0x"}, ValueError, "device=.* NUL"), ({"axes": "HW\0C"}, ValueError, "axes=.* NUL"),
     ({"stream": "x"}, None, "")])
 def test_wrong_arguments(words, error, sentence):
     if error is None:
@@ -229,6 +240,11 @@ def test_wrong_arguments(words, error, sentence):
         return
     with pytest.raises(error, match=sentence):
         imgstat.stats(np.zeros((3, 3), "u1"), **words)
+
+
+def test_a_percentile_of_an_array_without_axes():
+    x = np.uint8([[1, 2], [3, 5]])
+    assert imgstat.percentile(x, np.array(50)) == imgstat.Record.of(x).percentile(np.array(50)) == 2.5
 
 
 def test_arguments_have_one_value_by_any_way():
@@ -240,12 +256,17 @@ def test_arguments_have_one_value_by_any_way():
     for words in ({}, {"bins": None}):  # its default, of a type that stats has no histogram of
         assert len(imgstat.histogram(x, **words).counts) == 256
     assert list(imgstat.histogram(x, bins=2, range=(0, 4)).counts) == list(imgstat.histogram(x, 2, (0, 4)).counts)
+    file = io.BytesIO()
+    imgstat.save(eight, file, format="png")
     for call in (lambda: imgstat.histogram(x, 3, bins=4), lambda: imgstat.percentile(x, 50, q=1),
+                 lambda: imgstat.histogram(x, 3, (0, 1), range=(0, 4)),
+                 lambda: imgstat.histogram(file.getvalue(), 3, (0, 1), range=(0, 4)),
                  lambda: imgstat.match(x, x, reference=x), lambda: imgstat.normalize(x, "gamma", method="stretch")):
         with pytest.raises(TypeError, match="two values for the argument"):
             call()
     for call in (lambda: imgstat.percentile(x, 50, percentiles=[1]), lambda: imgstat.histogram(x, percentiles=[1]),
-                 lambda: imgstat.percentile(x), lambda: imgstat.match(x)):
+                 lambda: imgstat.percentile(x), lambda: imgstat.match(x), lambda: imgstat.percentile(x, None),
+                 lambda: imgstat.Record.of(eight).percentile(None), lambda: imgstat.Chain("stretch", x, device="cpu")):
         with pytest.raises(TypeError, match="argument"):
             call()
 

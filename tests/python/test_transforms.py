@@ -291,6 +291,12 @@ def test_more_wrong_arguments():
     with pytest.raises(ValueError, match="overlaps"):
         imgstat.normalize(y[:6], out=y[:6, ::-1])
     imgstat.normalize(y[:3], out=y[3:6])
+    batch, out = np.zeros((2, 5, 5), "u1"), np.zeros((2, 5, 5), "u1")
+    with pytest.raises(ValueError, match="overlaps the mask or the reference"):  # the second image would have another one
+        imgstat.match(batch, out[0], axes="NHW", out=out)
+    with pytest.raises(ValueError, match="overlaps the mask or the reference"):
+        imgstat.normalize(batch, mask=out[0], axes="NHW", out=out)
+    assert imgstat.match(batch, batch[0], axes="NHW", out=out) is out
     for tiles in (0, (1, 2, 3), (-1, 1), (float("nan"), 1), (1.5, 2), 2.5):  # 1.5 was taken for 1
         with pytest.raises((TypeError, ValueError), match="tiles"):
             imgstat.clahe(y, tiles=tiles)

@@ -41,14 +41,8 @@ static const char *usual_axes(const ArrayView *view, const char *what)
 static int read_axes(const ArrayView *view, const char *what, PyObject *letters, Axes *out)
 {
     *out = (Axes){-1, -1, -1, -1};
-    const bool given = option_given(letters);
-    if (given && !PyUnicode_Check(letters)) {
-        PyErr_SetString(PyExc_TypeError, "axes should be text such as \"NHWC\"");
-        return -1;
-    }
-    const char *const text =
-        given ? PyUnicode_AsUTF8AndSize(letters, NULL) : usual_axes(view, what);
-    if (!text)
+    const char *text;
+    if (text_read(letters, "axes", &text) < 0 || (!text && !(text = usual_axes(view, what))))
         return -1;
     bool good = strlen(text) == (size_t)view->n_dims;
     for (int i = 0; good && i < view->n_dims; i++) {
@@ -199,7 +193,7 @@ static int open_mask(State *state, ArrayImages *images, const ArrayOptions *opti
 static int read_nodata(ArrayImages *images, PyObject *nodata)
 {
     images->has_nodata = option_given(nodata);
-    return images->has_nodata ? value_read(nodata, &images->nodata) : 0;
+    return images->has_nodata ? value_read(nodata, "nodata", &images->nodata) : 0;
 }
 
 static int read_options(State *state, ArrayImages *images, const ArrayOptions *options)

@@ -40,6 +40,7 @@ static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static const Keyword own[] = {{"method", offsetof(Words, name)},
                                   {"example", offsetof(Words, example)},
                                   {"alpha", offsetof(Words, array.alpha)},
+                                  {"threads", offsetof(Words, run.threads)},
                                   {NULL, 0}};
     Words words = {.example = NULL};
     ImgstatTransform transform;
@@ -47,10 +48,8 @@ static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     HeldChain *held;
     if (!PyArg_ParseTuple(args, "|OO:Chain", &words.name, &words.example))
         return NULL;
-    const KeywordSet sets[] = {{method_keywords, &words.method},
-                               {array_keywords, &words.array},
-                               {run_keywords, &words.run},
-                               {own, &words}};
+    const KeywordSet sets[] = {
+        {method_keywords, &words.method}, {array_keywords, &words.array}, {own, &words}};
     State *const state = state_of_type(type);
     if (keywords_read("Chain", kwargs, sets, sizeof sets / sizeof sets[0]) < 0 ||
         transform_of_name(words.name, &words.method, &transform) < 0)
@@ -106,7 +105,7 @@ PyDoc_STRVAR(
     "axes=None,\n      nodata=None, alpha=None, bits=None, threads=0, stream=None)\n--\n\n"
     "A transform with all its memory, for arrays of one type and at most one size: those "
     "of example.\n\n"
-    "c(x, out=None, mask=None, stream=None) measures and maps x, and returns out or a new "
+    "c(x, *, out=None, mask=None, stream=None) measures and maps x, and returns out or a new "
     "array. Of arrays on\na GPU it enqueues its work on the stream and returns: nothing "
     "waits or allocates where out is given, so that a\nCUDA graph can record the call "
     "(torch.cuda.graph) once the same call has run before; without out it is a\nValueError "

@@ -142,8 +142,8 @@ PyObject *file_page_layout(FileObject *file, uint32_t page)
 /* Finds pages by a text, or with None all images. The list is malloc'ed. 0, or -1. */
 static int find_pages(FileObject *file, PyObject *named, uint32_t **out, uint32_t *n)
 {
-    const char *const text = named == Py_None ? NULL : PyUnicode_AsUTF8AndSize(named, NULL);
-    if (!text && named != Py_None)
+    const char *text;
+    if (text_read(named, "pages", &text) < 0)
         return -1;
     const uint32_t most = imgstat_file_pages(file->file);
     *out = malloc(most * sizeof **out);

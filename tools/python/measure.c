@@ -119,17 +119,17 @@ PyDoc_STRVAR(
 
 static PyObject *histogram(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const Keyword own[] = {{"range", offsetof(MeasureOptions, range)}, {NULL, 0}};
+    static const Keyword none[] = {{NULL, 0}};
     PyObject *x, *result = NULL;
     Words words = {.array = {.axes = NULL}};
-    PyObject **const bins = &words.measure.bins;
+    PyObject **const bins = &words.measure.bins, **const range = &words.measure.range;
     PyObject *const all = PyLong_FromLong(0); /* as many bins as the type has by default */
     PyObject *const others = kwargs ? PyDict_Copy(kwargs) : NULL;
-    if (all && (others || !kwargs) &&
-        PyArg_ParseTuple(args, "O|OO:histogram", &x, bins, &words.measure.range) &&
-        keyword_take("histogram", "bins", others, bins) == 0) {
+    if (all && (others || !kwargs) && PyArg_ParseTuple(args, "O|OO:histogram", &x, bins, range) &&
+        keyword_take("histogram", "bins", others, bins) == 0 &&
+        keyword_take("histogram", "range", others, range) == 0) {
         *bins = option_given(*bins) ? *bins : all;
-        result = attribute_of(measured(module, "histogram", own, x, &words, others), "histogram");
+        result = attribute_of(measured(module, "histogram", none, x, &words, others), "histogram");
     }
     Py_XDECREF(others);
     Py_XDECREF(all);
@@ -158,9 +158,8 @@ static PyObject *in_order(PyObject *asked, PyObject *values)
 
 PyObject *percentile_answer(PyObject *values, PyObject *asked)
 {
-    const bool single = PyNumber_Check(asked) && !PySequence_Check(asked);
     if (PyDict_Check(values)) {
-        if (!single)
+        if (!percentile_is_one(asked))
             return in_order(asked, values);
         PyObject *const key = PyNumber_Float(asked);
         PyObject *const value = key ? PyObject_GetItem(values, key) : NULL;
@@ -205,7 +204,7 @@ static PyObject *percentile(PyObject *module, PyObject *args, PyObject *kwargs)
     PyObject *const others = kwargs ? PyDict_Copy(kwargs) : NULL;
     if ((others || !kwargs) && PyArg_ParseTuple(args, "O|O:percentile", &x, q) &&
         keyword_take("percentile", "q", others, q) == 0) {
-        if (*q)
+        if (option_given(*q))
             found =
                 attribute_of(measured(module, "percentile", own, x, &words, others), "percentiles");
         else

@@ -27,6 +27,9 @@ int region_read(PyObject *region, ImgstatRegion *out);
 /* Copies it with its percentiles; measure_release ends the copy. False: there is no memory. */
 bool measure_copy(const ImgstatMeasure *measure, ImgstatMeasure *out);
 
+/* Whether one percentile is asked for: by a number, or an array without axes. */
+bool percentile_is_one(PyObject *asked);
+
 /* Returns the percentiles that were asked for, by a number or a list, in that form. values: a dict
  * of them as Stats has it, or a tuple or list of such. */
 PyObject *percentile_answer(PyObject *values, PyObject *asked);

@@ -128,9 +128,13 @@ static int measure_all(Call *call)
     return res == IMGSTAT_OK ? 0 : -1;
 }
 
+/* SIZE_MAX - 1: more than memory holds, of images that share theirs. */
 static size_t n_records(const Call *call)
 {
-    return call->how.mergeable ? 2 : call->images.n * call->planes;
+    size_t n;
+    if (call->how.mergeable)
+        return 2;
+    return __builtin_mul_overflow(call->images.n, call->planes, &n) ? SIZE_MAX - 1 : n;
 }
 
 static void call_end(Call *call)

@@ -18,15 +18,21 @@ const Keyword measure_keywords[] = {
     {NULL, 0},
 };
 
-/* A list of numbers, or one number. *single: whether it is one. The list is malloc'ed. */
-static int read_percentiles(PyObject *numbers, bool *single, ImgstatMeasure *out)
+bool percentile_is_one(PyObject *asked)
 {
-    const Py_ssize_t size = PySequence_Size(numbers);
-    *single = size < 0 && PyNumber_Check(numbers); /* an array without axes, too */
-    if (size < 0 && !*single)
-        return -1;
+    if (!PyNumber_Check(asked) || PySequence_Size(asked) >= 0)
+        return false;
     PyErr_Clear();
-    const Py_ssize_t n = *single ? 1 : size;
+    return true;
+}
+
+/* A list of numbers, or one number. The list is malloc'ed. */
+static int read_percentiles(PyObject *numbers, ImgstatMeasure *out)
+{
+    const bool single = percentile_is_one(numbers);
+    const Py_ssize_t n = single ? 1 : PySequence_Size(numbers);
+    if (n < 0)
+        return -1;
     double *const list = malloc(((size_t)n + 1) * sizeof *list);
     if (!list) {
         PyErr_NoMemory();
@@ -34,10 +40,10 @@ static int read_percentiles(PyObject *numbers, bool *single, ImgstatMeasure *out
     }
     out->percentiles = list;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *const item = *single ? Py_NewRef(numbers) : PySequence_GetItem(numbers, i);
-        list[i] = item ? PyFloat_AsDouble(item) : -1;
+        PyObject *const item = single ? Py_NewRef(numbers) : PySequence_GetItem(numbers, i);
+        const int status = item ? number_read(item, "percentile", &list[i]) : -1;
         Py_XDECREF(item);
-        if (PyErr_Occurred())
+        if (status < 0)
             return -1;
     }
     out->n_percentiles = (size_t)n;
@@ -89,9 +95,11 @@ static int read_range(PyObject *range, ImgstatMeasure *out)
         return 0;
     out->has_range = true;
     PyObject *const pair = read_items(range, "range=(lo, hi)", 2);
-    const int read = pair ? PyArg_ParseTuple(pair, "dd", &out->lo, &out->hi) : 0;
+    const int status = pair && number_read(PyTuple_GetItem(pair, 0), "range", &out->lo) == 0
+                           ? number_read(PyTuple_GetItem(pair, 1), "range", &out->hi)
+                           : -1;
     Py_XDECREF(pair);
-    return read ? 0 : -1;
+    return status;
 }
 
 int region_read(PyObject *region, ImgstatRegion *out)
@@ -112,12 +120,10 @@ int region_read(PyObject *region, ImgstatRegion *out)
 
 int measure_read(const MeasureOptions *options, bool narrow, ImgstatMeasure *out)
 {
-    bool single;
     uint32_t ddof = 0;
     *out = (ImgstatMeasure){.histogram = narrow || option_given(options->bins) ||
                                          option_given(options->range)};
-    if ((option_given(options->percentiles) &&
-         read_percentiles(options->percentiles, &single, out) < 0) ||
+    if ((option_given(options->percentiles) && read_percentiles(options->percentiles, out) < 0) ||
         (option_given(options->method) && read_method(options->method, out) < 0) ||
         read_unsigned(options->bins, "bins", &out->bins) < 0 ||
         read_unsigned(options->ddof, "ddof", &ddof) < 0 || read_range(options->range, out) < 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* method.c: keyword arguments that say how images are transformed. */
 #include "method.h"
+#include "values.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,22 +94,15 @@ static int read_type(PyObject *given, const char *option, const Word *words, uns
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static int read_number(PyObject *given, double *out)
-{
-    *out = PyFloat_AsDouble(given);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 /* A number, or text such as "5%". */
 static int read_amount(PyObject *given, const char *option, double *out, bool *percent)
 {
     *percent = PyUnicode_Check(given) != 0;
     if (!*percent)
-        return read_number(given, out);
-    Py_ssize_t n;
-    const char *const text = PyUnicode_AsUTF8AndSize(given, &n);
+        return number_read(given, option, out);
+    const char *text;
     char *end;
-    if (!text)
+    if (text_read(given, option, &text) < 0)
         return -1;
     *out = PyOS_string_to_double(text, &end, NULL);
     PyErr_Clear();
@@ -183,7 +177,7 @@ static int read_mean(const MethodOptions *options, ImgstatMethod *out)
 static int read_gamma(const MethodOptions *options, ImgstatMethod *out)
 {
     if (option_given(options->gamma))
-        return read_number(options->gamma, &out->gamma);
+        return number_read(options->gamma, "gamma", &out->gamma);
     PyErr_SetString(PyExc_ValueError, "method=\"gamma\" needs gamma=");
     return -1;
 }
@@ -194,7 +188,7 @@ static int read_tiles(PyObject *tiles, ImgstatMethod *out)
     if (!option_given(tiles))
         return 0;
     if (PyNumber_Check(tiles) && !PySequence_Check(tiles)) {
-        if (read_number(tiles, &across) < 0)
+        if (number_read(tiles, "tiles", &across) < 0)
             return -1;
         down = across;
     } else if (read_pair(tiles, "tiles", &across, &down, NULL, NULL) < 0) {
@@ -254,7 +248,7 @@ int method_read(const MethodOptions *options, ImgstatTransform transform, Imgsta
         (transform == IMGSTAT_GAMMA && read_gamma(options, out) < 0) ||
         read_tiles(options->tiles, out) < 0 ||
         (option_given(options->clip_limit) &&
-         read_number(options->clip_limit, &out->clip_limit) < 0))
+         number_read(options->clip_limit, "clip_limit", &out->clip_limit) < 0))
         return -1;
     out->channels = (ImgstatChannels)channel;
     out->like = (ImgstatLike)like;

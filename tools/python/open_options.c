@@ -51,8 +51,8 @@ static int read_limits(PyObject *option, ImgstatLimits *out)
 {
     if (!option_given(option))
         return 0;
-    if (!PyMapping_Check(option) || PySequence_Check(option)) {
-        PyErr_Format(PyExc_TypeError, "limits=%R should be a dict", option);
+    if (!PyObject_HasAttrString(option, "keys")) {
+        PyErr_Format(PyExc_TypeError, "limits=%R should be a mapping", option);
         return -1;
     }
     PyObject *const limits = PyDict_New();
@@ -94,8 +94,12 @@ int open_read(const OpenOptions *options, OpenHow *out)
         read_text(options->mask_page, &out->mask_page, &open->mask_page) < 0 ||
         read_limits(options->limits, &open->limits) < 0)
         return -1;
+    if (open->mask_page && !open->mask) {
+        PyErr_SetString(PyExc_ValueError, "mask_page= is a page of mask=, which is not given");
+        return -1;
+    }
     open->has_nodata = option_given(options->nodata);
-    return open->has_nodata ? value_read(options->nodata, &open->nodata) : 0;
+    return open->has_nodata ? value_read(options->nodata, "nodata", &open->nodata) : 0;
 }
 
 void open_release(OpenHow *how)

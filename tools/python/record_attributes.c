@@ -154,6 +154,8 @@ PyObject *record_percentile(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:percentile", words, &m.percentiles,
                                      &m.method))
         return NULL;
+    if (!option_given(m.percentiles))
+        return PyErr_Format(PyExc_TypeError, "percentile() needs the argument 'q'");
     PyObject *const stats = compute(self, &m);
     PyObject *const values = stats ? PyObject_GetAttrString(stats, "percentiles") : NULL;
     PyObject *const answer = values ? percentile_answer(values, m.percentiles) : NULL;
@@ -175,8 +177,8 @@ static PyObject *channel_bounds(void *context, uint16_t channel)
 
 PyObject *record_bounds(PyObject *self, PyObject *q)
 {
-    const double percent = PyFloat_AsDouble(q);
-    if (percent == -1 && PyErr_Occurred())
+    double percent;
+    if (number_read(q, "q", &percent) < 0)
         return NULL;
     State *const state = state_of_type(Py_TYPE(self));
     ImgstatRecord *const record = record_copy(state, self);

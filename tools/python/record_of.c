@@ -15,7 +15,7 @@ static int describe(State *state, ImgstatRecord *record, const ArrayOptions *arr
     long long number = kind.alpha;
     kind.has_nodata = option_given(array->nodata);
     kind.mask = option_given(array->mask);
-    if ((kind.has_nodata && value_read(array->nodata, &kind.nodata) < 0) ||
+    if ((kind.has_nodata && value_read(array->nodata, "nodata", &kind.nodata) < 0) ||
         (option_given(alpha) && integer_read(alpha, "alpha", -channels, channels - 1, &number) < 0))
         return -1;
     if (option_given(alpha))

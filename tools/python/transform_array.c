@@ -120,13 +120,12 @@ static bool same_place(const ArrayView *a, const ArrayView *b)
            memcmp(a->strides, b->strides, (size_t)a->n_dims * sizeof a->strides[0]) == 0;
 }
 
-/* Arrays in the same memory are one array, or have none in common. */
 static bool overlap(const ArrayView *a, const ArrayView *b)
 {
     uintptr_t a_first, a_end, b_first, b_end;
     extent(a, &a_first, &a_end);
     extent(b, &b_first, &b_end);
-    return a_first < b_end && b_first < a_end && !same_place(a, b);
+    return a_first < b_end && b_first < a_end;
 }
 
 static int check_out(const Call *call)
@@ -142,9 +141,12 @@ static int check_out(const Call *call)
         PyErr_SetString(PyExc_ValueError, "out is read-only");
     else if (to->memory != from->memory || to->device_id != from->device_id)
         PyErr_SetString(PyExc_ValueError, "out should be in the same memory as the array");
-    else if (overlap(from, to))
+    else if (overlap(from, to) && !same_place(from, to))
         PyErr_SetString(PyExc_ValueError,
                         "out overlaps the array: it should be the same, or memory of its own");
+    else if (overlap(&call->from.mask, to) || overlap(&call->reference.view, to))
+        PyErr_SetString(PyExc_ValueError,
+                        "out overlaps the mask or the reference: it should be memory of its own");
     else
         return 0;
     return -1;

@@ -91,8 +91,13 @@ static int read_method(State *state, const Words *words, ImgstatBatch *batch)
 {
     ImgstatTransform transform;
     if (option_given(words->transfer)) {
-        if (option_given(words->method)) {
-            PyErr_SetString(PyExc_ValueError, "a method or a transfer is wanted, not both");
+        bool both = option_given(words->method);
+        for (const Keyword *k = method_keywords; k->name; k++)
+            both = both ||
+                   option_given(*(PyObject *const *)((const char *)&words->options + k->offset));
+        if (both) {
+            PyErr_SetString(PyExc_ValueError,
+                            "a method and its options, or a transfer is wanted, not both");
             return -1;
         }
         batch->transfer = transfer_get(state, words->transfer);
@@ -106,12 +111,18 @@ static int read_method(State *state, const Words *words, ImgstatBatch *batch)
 
 static int read_reference(const Words *words, Call *call)
 {
-    if (!option_given(words->reference))
-        return 0;
-    if (!PyUnicode_FSConverter(words->reference, &call->reference))
+    if (text_read(words->reference_page, "reference_page", &call->batch.reference_page) < 0)
         return -1;
-    call->batch.reference = PyBytes_AsString(call->reference);
-    return text_read(words->reference_page, "reference_page", &call->batch.reference_page);
+    if (option_given(words->reference)) {
+        if (!PyUnicode_FSConverter(words->reference, &call->reference))
+            return -1;
+        call->batch.reference = PyBytes_AsString(call->reference);
+    } else if (call->batch.reference_page) {
+        PyErr_SetString(PyExc_ValueError,
+                        "reference_page= is a page of reference=, which is not given");
+        return -1;
+    }
+    return 0;
 }
 
 static int read_batch(State *state, const Words *words, Call *call)
@@ -130,7 +141,7 @@ static int read_batch(State *state, const Words *words, Call *call)
     batch->open.warn = warnings_keep; /* on the calling thread */
     batch->open.warn_context = &call->warnings;
     batch->write.has_nodata = option_given(words->fill);
-    if (batch->write.has_nodata && value_read(words->fill, &batch->write.nodata) < 0)
+    if (batch->write.has_nodata && value_read(words->fill, "fill", &batch->write.nodata) < 0)
         return -1;
     long long memory = 0;
     if (option_given(words->memory) &&

@@ -5,6 +5,7 @@
 #include "keywords.h"
 
 #include <math.h>
+#include <string.h>
 
 PyObject *value_object(ImgstatValue value)
 {
@@ -24,23 +25,50 @@ PyObject *value_object(ImgstatValue value)
     }
 }
 
-int value_read(PyObject *number, ImgstatValue *out)
+/* Says what an option of the wrong type should be. Returns -1. */
+static int refuse_type(PyObject *option, const char *name, const char *what)
 {
-    if (!PyIndex_Check(number)) {
-        *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = PyFloat_AsDouble(number)};
-        return PyErr_Occurred() ? -1 : 0;
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s=%R should be %s", name, option, what);
     }
+    return -1;
+}
+
+int number_read(PyObject *number, const char *name, double *out)
+{
+    *out = PyFloat_AsDouble(number);
+    return *out == -1 && PyErr_Occurred() ? refuse_type(number, name, "a number") : 0;
+}
+
+/* An int beyond 64 bits, as the double that it is. */
+static double exact_double(PyObject *whole)
+{
+    const double near = PyLong_AsDouble(whole);
+    PyErr_Clear();
+    PyObject *const same = isfinite(near) ? PyLong_FromDouble(near) : NULL;
+    const bool exact = same && PyObject_RichCompareBool(whole, same, Py_EQ) > 0;
+    Py_XDECREF(same);
+    PyErr_Clear();
+    return exact ? near : NAN;
+}
+
+int value_read(PyObject *number, const char *name, ImgstatValue *out)
+{
+    *out = (ImgstatValue){.sample = IMGSTAT_F64};
+    if (!PyIndex_Check(number))
+        return number_read(number, name, &out->as.f);
     PyObject *const whole = PyNumber_Index(number);
     if (!whole)
-        return -1;
+        return refuse_type(number, name, "a number");
     int beyond;
     *out =
         (ImgstatValue){.sample = IMGSTAT_I64, .as.i = PyLong_AsLongLongAndOverflow(whole, &beyond)};
     if (beyond > 0)
         *out = (ImgstatValue){.sample = IMGSTAT_U64, .as.u = PyLong_AsUnsignedLongLong(whole)};
     if (beyond < 0 || PyErr_Occurred()) {
-        *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = NAN};
         PyErr_Clear();
+        *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = exact_double(whole)};
     }
     Py_DECREF(whole);
     return 0;
@@ -52,7 +80,7 @@ int integer_read(PyObject *number, const char *name, long long least, long long 
     int beyond;
     *out = PyLong_AsLongLongAndOverflow(number, &beyond);
     if (*out == -1 && PyErr_Occurred())
-        return -1;
+        return refuse_type(number, name, "a whole number");
     if (beyond == 0 && *out >= least && *out <= most)
         return 0;
     PyErr_Format(PyExc_ValueError, "%s=%R should be from %lld to %lld", name, number, least, most);
@@ -68,7 +96,12 @@ int text_read(PyObject *option, const char *name, const char **out)
         PyErr_Format(PyExc_TypeError, "%s=%R should be text", name, option);
         return -1;
     }
-    *out = PyUnicode_AsUTF8AndSize(option, NULL);
+    Py_ssize_t bytes;
+    *out = PyUnicode_AsUTF8AndSize(option, &bytes);
+    if (*out && strlen(*out) != (size_t)bytes) {
+        PyErr_Format(PyExc_ValueError, "%s=%R has a NUL character", name, option);
+        return -1;
+    }
     return *out ? 0 : -1;
 }
 

@@ -8,17 +8,19 @@
 /* An int or a float; None for an undefined value, which is not a number. */
 PyObject *value_object(ImgstatValue value);
 
-/* Reads an int or a float. An int that no sample type holds becomes what is not a number. 0, or -1
- * with an exception. */
-int value_read(PyObject *number, ImgstatValue *out);
+/* Each reads an option: 0, or -1 with an exception that names it. */
 
-/* Reads an int from `least` to `most`. 0, or -1 with an exception that names it: a ValueError where
- * it lies outside, however far. */
+/* An int or a float. An int that no sample type holds becomes what is not a number. */
+int value_read(PyObject *number, const char *name, ImgstatValue *out);
+
+/* A number. */
+int number_read(PyObject *number, const char *name, double *out);
+
+/* An int from `least` to `most`: a ValueError where it lies outside, however far. */
 int integer_read(PyObject *number, const char *name, long long least, long long most,
                  long long *out);
 
-/* Reads text, which the object keeps; NULL of an option that is not given. 0, or -1 with an
- * exception that names it. */
+/* Text, which the object keeps; NULL of an option that is not given. */
 int text_read(PyObject *option, const char *name, const char **out);
 
 /* Makes a tuple of an object for each channel, or of one channel that object alone. */

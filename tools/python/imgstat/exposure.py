@@ -44,7 +44,12 @@ def _name(dtype: Any) -> str:
 
 def _type(image: Any) -> str:
     """The name of its sample type."""
-    return _name(image.dtype) if hasattr(image, "dtype") else FORMATS[memoryview(image).format.lstrip("@=<")]
+    if hasattr(image, "dtype"):
+        return _name(image.dtype)
+    letter = memoryview(image).format.lstrip("@=<>!")
+    if letter not in FORMATS:
+        raise TypeError(f"the image has elements of type {letter!r}, which are no samples")
+    return FORMATS[letter]
 
 
 def _limits(name: str) -> tuple[float, float]:
