@@ -1021,6 +1021,7 @@ typedef struct ImgstatDone {
     size_t n_mapped;
     uint64_t lost_rows; /* as imgstat_file_lost_rows counts them, with those of the reference */
     double seconds;     /* duration of the job */
+    const ImgstatError *error; /* that has the sentence; NULL if the job did not fail */
 } ImgstatDone;
 
 /* Processes that measure the same files in one call, each a part of them. All make the call, and

@@ -153,7 +153,8 @@ static bool report(void *context, size_t job, void *result)
                               .result = outcome->result,
                               .message = outcome->error.message,
                               .lost_rows = outcome->lost_rows,
-                              .seconds = outcome->seconds};
+                              .seconds = outcome->seconds,
+                              .error = outcome->result == IMGSTAT_OK ? NULL : &outcome->error};
     if (run->feeding && !run->stopped)
         run->stopped = feeding_opened(run->feeding, &run->why) != IMGSTAT_OK;
     device_list_report(&run->measure.devices);

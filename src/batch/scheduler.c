@@ -349,7 +349,8 @@ static bool report(void *context, size_t index, void *result)
     job_notes_clear(&outcome->notes);
     outcome->done.mapped = outcome->mapped.items;
     outcome->done.n_mapped = outcome->done.result == IMGSTAT_OK ? outcome->mapped.n : 0;
-    outcome->done.message = outcome->done.result == IMGSTAT_OK ? "" : outcome->error.message;
+    outcome->done.error = outcome->done.result == IMGSTAT_OK ? NULL : &outcome->error;
+    outcome->done.message = outcome->done.error ? outcome->error.message : "";
     if (outcome->done.result != IMGSTAT_ERR_CANCELLED && batch->progress &&
         !batch->progress(batch->context, &outcome->done))
         atomic_store(&jobs->stop, true);

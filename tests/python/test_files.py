@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """open: pages, pixels and statistics of files, from paths, bytes and file objects."""
+import gc
 import io
 import json
 import os
@@ -9,6 +10,8 @@ import struct
 import tarfile
 import threading
 import warnings
+import weakref
+from collections import ChainMap
 from pathlib import Path
 
 import pytest
@@ -151,6 +154,61 @@ def test_failing_objects(testdata):
         with pytest.raises(TypeError):
             imgstat.open(wrong)
 
+    class Backwards(Plain):
+        def tell(self):
+            return -1
+
+    with pytest.raises(ValueError, match="returned -1"):
+        imgstat.open(Backwards(data))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_interruptions_that_the_library_gets_over(error):
+    """Of a file that is salvaged a failed read is no error."""
+    file = io.BytesIO()
+    imgstat.save(np.arange(300 * 300, dtype="u2").reshape(300, 300), file, format="png")
+
+    class Failing(io.BytesIO):
+        reads, last = 0, 10**9
+
+        def readinto(self, memory):
+            Failing.reads += 1
+            if Failing.reads == self.last:
+                raise error
+            return super().readinto(memory)
+
+    imgstat.open(Failing(file.getvalue()), salvage=True).stats()
+    for Failing.last in range(1, Failing.reads + 1):
+        Failing.reads = 0
+        with pytest.raises(type(error)):
+            imgstat.open(Failing(file.getvalue()), salvage=True).stats()
+
+
+def test_a_closed_file_lets_go_of_its_source(testdata):
+    data = bytearray((testdata / "photo.tif").read_bytes())
+    file = imgstat.open(data)
+    with pytest.raises(BufferError):
+        data.append(1)
+    file.close()
+    data.append(1)
+    file.close()
+    source = io.BytesIO(data)
+    file, alive = imgstat.open(source), weakref.ref(source)
+    del source
+    file.close()
+    assert alive() is None and file.name == "image"
+
+
+def test_a_source_may_have_its_file(testdata):
+    class Source(io.BytesIO):
+        pass
+
+    source = Source((testdata / "photo.tif").read_bytes())
+    source.file, alive = imgstat.open(source), weakref.ref(source)
+    del source
+    gc.collect()
+    assert alive() is None
+
 
 def test_pages(testdata):
     with imgstat.open(testdata / "good-pages.tif") as f:
@@ -231,9 +289,13 @@ def test_options(testdata, capfd):
         imgstat.open(path, limits={"max_width": 100}).read()
     assert raised.value.code == "limit"
     for wrong, kind in (({"limits": {"width": 3}}, ValueError), ({"foo": 1}, TypeError), ({"nodata": "x"}, TypeError),
-                        ({"limits": {"max_width": -1}}, ValueError), ({"limits": 5}, TypeError)):
+                        ({"limits": {"max_width": -1}}, ValueError), ({"limits": 5}, TypeError),
+                        ({"limits": ["max_width"]}, TypeError), ({"mask_page": "0"}, ValueError),
+                        ({"limits": ChainMap({"max_width": 100})}, imgstat.Error)):
         with pytest.raises(kind):
-            imgstat.open(path, **wrong)
+            imgstat.open(path, **wrong).read()
+    with pytest.raises(ValueError, match="NUL"):
+        imgstat.open(path).stats("0\0,7")
     with pytest.raises(TypeError):
         imgstat.open(path).stats(foo=1)
     with pytest.raises(TypeError, match=r"File.stats\(\) has no argument 'mask'"):
@@ -399,6 +461,15 @@ def signed_of_12_bits():
     return struct.pack("<2sHI4xH", b"II", 42, 12, len(fields)) + entries + bytes(4)
 
 
+def test_nodata_has_a_point_in_every_locale(comma, tmp_path):
+    comma("import array, imgstat\n"
+          "x = memoryview(array.array('f', [2.75, 1.5])).cast('B').cast('f', (1, 2))\n"
+          "imgstat.save(x, 'a.tif', nodata=2.75); assert imgstat.open('a.tif')[0].nodata == 2.75\n"
+          "t = imgstat.Record.of(x).transfer('stretch', out_range=(0.25, 0.75))\n"
+          "assert imgstat.Transfer.from_json(t.to_json()) == t and '0.25' in t.to_json()")
+    assert imgstat.open(tmp_path / "a.tif")[0].nodata == 2.75 and b"2.75\0" in (tmp_path / "a.tif").read_bytes()
+
+
 def test_samples_beyond_their_bits(tmp_path, testdata):
     """They are limited, as a transform limits them."""
     x = np.array([[0, 1, 3, 5, 15, 16, 128, 255]], "u1")
@@ -489,6 +560,8 @@ def test_many_files(testdata, capfd):
         list(imgstat.measure_files(paths, foo=1))
     with pytest.raises(TypeError):
         list(imgstat.measure_files([3]))
+    with pytest.raises(ValueError, match="threads=-1"):
+        list(imgstat.measure_files(paths, threads=-1))
 
 
 def test_one_file_is_not_many(testdata):

@@ -86,9 +86,17 @@ def test_files_that_fail(folder, testdata):
     done = imgstat.transform_files(jobs, "stretch")
     assert [item.error and item.error.code for item in done] == [None] * 6 + ["format", "io"]
     assert done[-1].error.path == str(folder / "none.png")
+    assert done[-2].error.path == str(testdata / "bad-crc.png")
     assert not (folder / "out" / "bad.png").exists()
     done = imgstat.transform_files(jobs[:6], "stretch")
     assert [item.error.code for item in done] == ["io"] * 6
+    assert [item.error.path for item in done] == [str(target) for _, target in jobs[:6]]
+    short, longer = folder / "a", folder / "a.png"  # one name begins with the other
+    short.write_bytes((folder / "0.png").read_bytes())
+    longer.touch()
+    other, = imgstat.transform_files([(short, longer)], "stretch")
+    assert other.error.path == str(longer)
+    longer.unlink()
     done = imgstat.transform_files(jobs[:6], "stretch", skip_existing=True)
     assert all(item.skipped and not item.error for item in done)
     assert imgstat.transform_files([]) == []
@@ -107,6 +115,8 @@ def test_mistakes(folder):
     t = imgstat.Record.of(folder / "0.png").transfer("stretch")
     for wrong, kind in (({"method": "other"}, ValueError), ({"foo": 1}, TypeError), ({"together": "x"}, ValueError),
                         ({"transfer": 3}, TypeError), ({"transfer": t, "method": "stretch"}, ValueError),
+                        ({"transfer": t, "clip": (1, 1)}, ValueError), ({"reference_page": "0"}, ValueError),
+                        ({"fill": "x"}, TypeError), ({"pages": "0\0"}, ValueError),
                         ({"device": "cuda:77"}, imgstat.Error), ({"level": 30}, ValueError),
                         ({"memory": 1000}, (ValueError, imgstat.Error)), ({"memory": 2**64}, ValueError),
                         ({"group": lambda path: 1 / 0}, ZeroDivisionError), ({"progress": lambda n: 1 / 0}, ZeroDivisionError)):
@@ -127,6 +137,16 @@ def test_progress_ends_it(folder):
     with pytest.raises(KeyError):
         imgstat.transform_files(jobs, "equalize", threads=4, progress=stop)
     assert 3 <= len(list((folder / "out").iterdir())) < 2000
+
+
+def test_interruption_in_an_object(folder):
+    class Target:
+        def write(self, data):
+            raise KeyboardInterrupt
+
+    for targets in ([Target()], [io.BytesIO(), Target(), io.BytesIO()]):
+        with pytest.raises(KeyboardInterrupt):
+            imgstat.transform_files([(folder / "0.png", target) for target in targets], format="png")
 
 
 def test_interruption(folder):

@@ -17,9 +17,12 @@ static int set_attribute(PyObject *object, const char *name, PyObject *value)
     return status;
 }
 
-static PyObject *error_create(State *state, const ImgstatError *err, PyObject *message)
+PyObject *error_object(State *state, const ImgstatError *err)
 {
-    PyObject *const error = PyObject_CallFunctionObjArgs(state->error, message, NULL);
+    PyObject *const message = utf8_text(err->message, strlen(err->message));
+    PyObject *const error =
+        message ? PyObject_CallFunctionObjArgs(state->error, message, NULL) : NULL;
+    Py_XDECREF(message);
     if (!error)
         return NULL;
     const char *const code = imgstat_result_name(err->code);
@@ -38,32 +41,13 @@ PyObject *raise_result(State *state, ImgstatResult result, const ImgstatError *e
 {
     if (PyErr_Occurred())
         return NULL;
-    PyObject *const message = utf8_text(err->message, strlen(err->message));
-    if (!message)
-        return NULL;
-    if (result == IMGSTAT_ERR_ARG) {
-        PyErr_SetObject(PyExc_ValueError, message);
-    } else {
-        PyObject *const error = error_create(state, err, message);
-        if (error)
-            PyErr_SetObject(state->error, error);
-        Py_XDECREF(error);
-    }
-    Py_DECREF(message);
+    const bool wrong = result == IMGSTAT_ERR_ARG;
+    PyObject *const value =
+        wrong ? utf8_text(err->message, strlen(err->message)) : error_object(state, err);
+    if (value)
+        PyErr_SetObject(wrong ? PyExc_ValueError : state->error, value);
+    Py_XDECREF(value);
     return NULL;
-}
-
-PyObject *error_object(State *state, const char *name, ImgstatResult result, const char *sentence)
-{
-    ImgstatError err = {.code = result};
-    PyOS_snprintf(err.message, sizeof err.message, "%s", sentence);
-    const size_t bytes = strlen(name);
-    if (bytes <= UINT16_MAX && strncmp(err.message, name, bytes) == 0)
-        err.file_bytes = (uint16_t)bytes;
-    PyObject *const message = utf8_text(err.message, strlen(err.message));
-    PyObject *const error = message ? error_create(state, &err, message) : NULL;
-    Py_XDECREF(message);
-    return error;
 }
 
 ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err)
@@ -88,9 +72,14 @@ ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err)
     return IMGSTAT_ERR_IO;
 }
 
+bool error_ends(PyObject *kept)
+{
+    return kept && !PyErr_GivenExceptionMatches(kept, PyExc_Exception);
+}
+
 PyObject *raise_because(State *state, PyObject *kept, ImgstatResult result, const ImgstatError *err)
 {
-    if (kept && !PyErr_GivenExceptionMatches(kept, PyExc_Exception)) {
+    if (error_ends(kept)) {
         PyErr_SetObject((PyObject *)Py_TYPE(kept), kept);
         Py_DECREF(kept);
         return NULL;

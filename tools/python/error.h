@@ -9,12 +9,16 @@
  * imgstat.Error. An exception that a callback left behind stays. */
 PyObject *raise_result(State *state, ImgstatResult result, const ImgstatError *err);
 
-/* Returns an imgstat.Error for the outcome of a job. name: that of the file. */
-PyObject *error_object(State *state, const char *name, ImgstatResult result, const char *sentence);
+/* Returns an imgstat.Error. */
+PyObject *error_object(State *state, const ImgstatError *err);
 
 /* Keeps the current exception of a callback for the call of the library that it is in, if *kept is
  * NULL, and writes a sentence for that: what failed, and the exception's own. */
 ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err);
+
+/* Whether what was kept (NULL: nothing) is no Exception, but KeyboardInterrupt or the like, which
+ * ends everything. */
+bool error_ends(PyObject *kept);
 
 /* Raises what a failed call reports, with what was kept as its cause; takes that over (NULL: there
  * is none). What is no Exception, such as KeyboardInterrupt, is raised itself. Returns NULL. */

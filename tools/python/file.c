@@ -39,6 +39,7 @@ PyObject *file_end(FileObject *file, PyObject *made)
 {
     Warnings warnings = file->warnings;
     file->warnings = (Warnings){NULL, 0};
+    made = file_input_end(&file->input, made);
     pthread_mutex_unlock(&file->lock);
     return warnings_issue(&warnings, made);
 }
@@ -67,7 +68,7 @@ static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTuple(args, "OO:open", &from, &name) ||
         keywords_read("open", kwargs, &set, 1) < 0)
         return NULL;
-    FileObject *const file = PyObject_New(FileObject, type);
+    FileObject *const file = PyObject_GC_New(FileObject, type);
     if (!file)
         return NULL;
     memset((char *)file + sizeof(PyObject), 0, sizeof *file - sizeof(PyObject));
@@ -94,7 +95,18 @@ static PyObject *open_file(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(file);
         return NULL;
     }
+    PyObject_GC_Track(file);
     return file_end(file, (PyObject *)file);
+}
+
+/* The source may have the file. It is what breaks such a ring. */
+static int traverse(PyObject *self, visitproc visit, void *arg)
+{
+    FileObject *const file = (FileObject *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(file->input.object);
+    Py_VISIT(file->input.view.obj);
+    return 0;
 }
 
 static PyObject *close_file(PyObject *self, PyObject *unused)
@@ -106,8 +118,9 @@ static PyObject *close_file(PyObject *self, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     imgstat_file_close(file->file);
     file->file = NULL;
-    pthread_mutex_unlock(&file->lock);
     Py_END_ALLOW_THREADS
+    file_input_release(&file->input);
+    pthread_mutex_unlock(&file->lock);
     Py_RETURN_NONE;
 }
 
@@ -115,6 +128,7 @@ static void dealloc(PyObject *self)
 {
     FileObject *const file = (FileObject *)self;
     PyTypeObject *const type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
     Py_BEGIN_ALLOW_THREADS
     imgstat_file_close(file->file);
     Py_END_ALLOW_THREADS(void)
@@ -122,7 +136,7 @@ static void dealloc(PyObject *self)
     file_input_close(&file->input);
     open_release(&file->how);
     pthread_mutex_destroy(&file->lock);
-    PyObject_Free(self);
+    PyObject_GC_Del(self);
     Py_DECREF(type);
 }
 
@@ -461,6 +475,7 @@ static PyType_Slot slots[] = {
     {Py_tp_doc, "An open file: imgstat.File has its documentation."},
     {Py_tp_new, open_file},
     {Py_tp_dealloc, dealloc},
+    {Py_tp_traverse, traverse},
     {Py_tp_methods, methods},
     {Py_tp_getset, attributes},
     {0, NULL},
@@ -468,7 +483,8 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {.name = "imgstat._imgstat.FileHandle",
                            .basicsize = sizeof(FileObject),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                           .flags =
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
                            .slots = slots};
 
 int add_file(PyObject *module)

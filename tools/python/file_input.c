@@ -56,12 +56,9 @@ static Py_ssize_t read_copy(PyObject *object, void *to, size_t bytes)
     return n;
 }
 
-static ImgstatResult read_object(void *context, uint64_t offset, void *to, size_t bytes,
-                                 size_t *got, ImgstatError *err)
+static ImgstatResult read_at(FileInput *input, uint64_t offset, void *to, size_t bytes, size_t *got,
+                             ImgstatError *err)
 {
-    FileInput *const input = context;
-    pthread_mutex_lock(&input->lock);
-    const PyGILState_STATE gil = work_enter();
     PyObject *const sought =
         PyObject_CallMethod(input->object, "seek", "K", (unsigned long long)offset);
     Py_ssize_t n = -1;
@@ -73,8 +70,20 @@ static ImgstatResult read_object(void *context, uint64_t offset, void *to, size_
     if (n > (Py_ssize_t)bytes)
         PyErr_SetString(PyExc_ValueError, "the object read more bytes than were asked for");
     *got = n < 0 ? 0 : (size_t)n;
-    const ImgstatResult res =
-        PyErr_Occurred() ? error_keep(&input->raised, "cannot be read", err) : IMGSTAT_OK;
+    return PyErr_Occurred() ? error_keep(&input->raised, "cannot be read", err) : IMGSTAT_OK;
+}
+
+static ImgstatResult read_object(void *context, uint64_t offset, void *to, size_t bytes,
+                                 size_t *got, ImgstatError *err)
+{
+    FileInput *const input = context;
+    ImgstatResult res = IMGSTAT_ERR_IO;
+    pthread_mutex_lock(&input->lock);
+    const PyGILState_STATE gil = work_enter();
+    if (PyErr_Occurred() || error_ends(input->raised)) /* the call ends: a signal has come */
+        PyOS_snprintf(err->message, sizeof err->message, "cannot be read: interrupted");
+    else
+        res = read_at(input, offset, to, bytes, got, err);
     work_leave(gil);
     pthread_mutex_unlock(&input->lock);
     return res;
@@ -102,8 +111,11 @@ static int open_object(PyObject *from, FileInput *out)
         return -1;
     }
     const long long bytes = work_calls_back() == 0 ? object_bytes(from) : -1;
-    if (bytes < 0)
+    if (bytes < 0) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "tell() of a file object returned %lld", bytes);
         return -1;
+    }
     out->object = Py_NewRef(from);
     out->calls = (ImgstatInput){.bytes = (uint64_t)bytes, .read_at = read_object, .context = out};
     return 0;
@@ -146,13 +158,18 @@ int file_input_open(PyObject *from, PyObject *name, FileInput *out)
     return status;
 }
 
-void file_input_close(FileInput *input)
+void file_input_release(FileInput *input)
 {
-    Py_CLEAR(input->name_bytes);
     Py_CLEAR(input->object);
     Py_CLEAR(input->raised);
     if (input->view.obj)
         PyBuffer_Release(&input->view);
+}
+
+void file_input_close(FileInput *input)
+{
+    file_input_release(input);
+    Py_CLEAR(input->name_bytes);
     pthread_mutex_destroy(&input->lock);
 }
 
@@ -163,12 +180,28 @@ ImgstatResult file_input_open_file(FileInput *input, const ImgstatOpen *how, Img
                           : imgstat_file_open_input(input->name, &input->calls, how, out, err);
 }
 
-PyObject *file_input_raise(State *state, FileInput *input, ImgstatResult result,
-                           const ImgstatError *err)
+static PyObject *take_raised(FileInput *input)
 {
     work_lock(&input->lock);
     PyObject *const kept = input->raised;
     input->raised = NULL;
     pthread_mutex_unlock(&input->lock);
-    return raise_because(state, kept, result, err);
+    return kept;
+}
+
+PyObject *file_input_raise(State *state, FileInput *input, ImgstatResult result,
+                           const ImgstatError *err)
+{
+    return raise_because(state, take_raised(input), result, err);
+}
+
+PyObject *file_input_end(FileInput *input, PyObject *made)
+{
+    PyObject *const kept = take_raised(input);
+    if (made && error_ends(kept)) {
+        PyErr_SetObject((PyObject *)Py_TYPE(kept), kept);
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(kept);
+    return made;
 }

@@ -13,7 +13,7 @@ typedef struct FileInput {
     bool is_path;         /* else `calls` read the bytes */
     Py_buffer view;       /* of an object with the buffer protocol; else obj is NULL */
     PyObject *object;     /* with seek and readinto or read; else NULL */
-    PyObject *raised;     /* the first exception of the object, until it is raised */
+    PyObject *raised;     /* the first exception of the object, until the end of the call */
     pthread_mutex_t lock; /* seek and read belong together. No thread waits for it with the GIL */
     ImgstatInput calls;
 } FileInput;
@@ -27,9 +27,16 @@ void file_input_close(FileInput *input);
 ImgstatResult file_input_open_file(FileInput *input, const ImgstatOpen *how, ImgstatFile **out,
                                    ImgstatError *err);
 
+/* Lets go of the source; the name stays. Nobody reads from it any more. */
+void file_input_release(FileInput *input);
+
 /* Raises what a call failed with that read from the input: raise_result, with the exception of the
  * input's object as the cause. Returns NULL. */
 PyObject *file_input_raise(State *state, FileInput *input, ImgstatResult result,
                            const ImgstatError *err);
+
+/* Ends a call that read from the input, and forgets what the library got over; KeyboardInterrupt
+ * and the like are raised. Takes `made` over, and returns it if nothing was. */
+PyObject *file_input_end(FileInput *input, PyObject *made);
 
 #endif

@@ -53,7 +53,8 @@ static Flight *flight_create(const FileJobs *jobs, PyObject *item)
     }
     PyObject *source = item, *name = NULL;
     const bool named = PyTuple_Check(item);
-    if ((named && !PyArg_ParseTuple(item, "OO:a file with its name", &name, &source)) ||
+    if ((named && !PyArg_ParseTuple(item, "OO;files should be sources, or tuples (name, source)",
+                                    &name, &source)) ||
         file_input_open(source, name, &flight->input) < 0 ||
         job_group(jobs->group, item, &flight->group) < 0) {
         flight_destroy(flight);
@@ -135,7 +136,7 @@ bool file_jobs_read(void *context, size_t n)
     for (; jobs->reported < n; jobs->reported++) {
         Flight *const flight = take_first(jobs);
         PyObject *const raised = flight ? flight->input.raised : NULL;
-        if (raised && good && !PyErr_GivenExceptionMatches(raised, PyExc_Exception)) {
+        if (good && error_ends(raised)) {
             PyErr_SetObject((PyObject *)Py_TYPE(raised), raised); /* KeyboardInterrupt */
             good = false;
         }

@@ -12,7 +12,6 @@
 #include "work.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct Words {
     PyObject *method;    /* the name of a transform */
@@ -52,8 +51,8 @@ typedef struct File {
     FileOutput output;
     PyObject *group;
     bool skipped;
-    ImgstatResult result;
-    char *message; /* malloc'ed, or NULL */
+    bool failed;
+    ImgstatError *error; /* malloc'ed, or NULL */
 } File;
 
 typedef struct Call {
@@ -203,7 +202,7 @@ static void call_end(Call *call)
         file_input_close(&call->files[i].input);
         file_output_close(&call->files[i].output);
         Py_XDECREF(call->files[i].group);
-        free(call->files[i].message);
+        free(call->files[i].error);
     }
     free(call->files);
     free(call->jobs);
@@ -219,11 +218,20 @@ static bool report(void *context, const ImgstatDone *done)
     Call *const call = context;
     File *const file = &call->files[done->job];
     file->skipped = done->skipped;
-    file->result = done->result;
-    file->message = done->result == IMGSTAT_OK ? NULL : strdup(done->message);
+    file->failed = done->error != NULL;
+    file->error = done->error ? malloc(sizeof *file->error) : NULL;
+    if (file->error)
+        *file->error = *done->error;
     const PyGILState_STATE gil = work_enter();
     /* Files that were at work are reported after the end as well. */
     bool good = !PyErr_Occurred() && PyErr_CheckSignals() == 0;
+    PyObject *const raised = error_ends(file->input.raised)    ? file->input.raised
+                             : error_ends(file->output.raised) ? file->output.raised
+                                                               : NULL;
+    if (good && raised) {
+        PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+        good = false;
+    }
     if (good && call->progress) {
         PyObject *const answer =
             PyObject_CallFunction(call->progress, "n", (Py_ssize_t)done->job + 1);
@@ -242,10 +250,10 @@ static bool is_cancelled(void *context)
 /* The Error of a file, with the exception of its object as the cause. */
 static PyObject *file_error(State *state, const File *file)
 {
-    if (file->result == IMGSTAT_OK)
+    static const ImgstatError no_memory = {.code = IMGSTAT_ERR_MEMORY, .message = "no memory"};
+    if (!file->failed)
         return Py_NewRef(Py_None);
-    PyObject *const error = error_object(state, file->input.name, file->result,
-                                         file->message ? file->message : "no memory");
+    PyObject *const error = error_object(state, file->error ? file->error : &no_memory);
     PyObject *const cause = file->input.raised ? file->input.raised : file->output.raised;
     if (error && cause)
         PyException_SetCause(error, Py_NewRef(cause));

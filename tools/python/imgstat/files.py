@@ -334,6 +334,8 @@ def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) 
     """
     if isinstance(files, str | bytes):
         raise TypeError("an iterable of files is wanted, not one file")
+    if threads < 0:
+        raise ValueError(f"threads={threads} should not be negative")
     opened = {word: options.pop(word) for word in _OPEN_OPTIONS if word in options}
     options = {"threads": 1, **options}
     n = threads or len(os.sched_getaffinity(0))
