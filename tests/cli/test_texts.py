@@ -184,6 +184,16 @@ def test_channel_names(program, folder):
           f"{lines}")
 
 
+def test_channel_names_on_a_terminal(program, folder):
+    """Some characters beyond ASCII control a terminal, too; compare and hist printed them."""
+    name, odd = folder / "in.tif", OME.replace('Name="DAPI"', 'Name="\x9b31mDAPI\u202e"')
+    name.write_bytes(pages_file([{DESCRIPTION: odd}] + [{}] * 5))
+    for words in (["stats", f"{name}[0]"], ["hist", f"{name}[0]"], ["hist", "--plot", "-", f"{name}[0]"],
+                  ["info", name], ["compare", f"{name}[0]", f"{name}[2]"]):
+        shown = run(program, *words).stdout.decode()
+        check("?31mDAPI" in shown and "\x9b" not in shown and "\u202e" not in shown, f"{words}: {shown!r}")
+
+
 def test_contradictions(program, folder):
     """A text that the pages contradict has no effect, and is named."""
     name = folder / "in.tif"

@@ -219,9 +219,11 @@ static void put_samples(const Comparison *c)
     text_short(largest, d->largest);
     text_short(mean, d->mean);
     text_short(rms, d->rms);
+    char *const name = text_display(c->a.kind.names[d->channel]);
     printf("%s of %s samples differ, by at most %s (%s at %" PRIu32 ",%" PRIu32
            "); mean %s, rms %s.\n",
-           different, all, largest, c->a.kind.names[d->channel], d->x, d->y, mean, rms);
+           different, all, largest, name, d->x, d->y, mean, rms);
+    free(name);
 }
 
 static void print_people(const Comparison *c)

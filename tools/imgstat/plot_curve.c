@@ -83,15 +83,17 @@ size_t curves_create(const Report *report, uint32_t max_points, Curve **out)
         (*out)[c] = (Curve){0};
         if (imgstat_record_histogram(report->record, c, &h) && bins.n > 0)
             (*out)[c] = curve_of_bins(&h, bins.first, bins.n, max_points);
-        (*out)[c].name = report_channel(report, c);
+        (*out)[c].name = text_display(report_channel(report, c));
     }
     return n;
 }
 
 void curves_release(Curve *curves, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        free(curves[i].name);
         free(curves[i].counts);
+    }
     free(curves);
 }
 

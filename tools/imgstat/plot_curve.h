@@ -7,7 +7,7 @@
 #include "report.h"
 
 typedef struct Curve {
-    const char *name; /* name of the channel; owned by the file */
+    char *name;       /* of the channel, as text_display gives it; owned */
     double lo, hi;    /* values where the first point begins and the last one ends */
     double last;      /* the largest value drawn: hi, or one below it where a bin is one value */
     uint32_t n;       /* points, of equal width */
