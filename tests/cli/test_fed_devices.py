@@ -30,7 +30,7 @@ TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth
               ["normalize", "--format=tiff", "--depth=float"], ["normalize", "--method=percentile", "--level=6"],
               ["normalize", "--nodata=3"], ["equalize", "--together=file"])
 
-PICTURES, TIFFS = (150, 100) if all_run() else (75, 60)
+PICTURES, TIFFS, STACKS = (150, 100, 30) if all_run() else (45, 40, 15)
 
 
 def gpu(**more):
@@ -172,7 +172,7 @@ def stack_pages(rng, i, sample):
 def make_stacks(folder):
     """Files of several pages, some damaged."""
     rng = random.Random(8)
-    for i in range(PICTURES // 5):
+    for i in range(STACKS):
         sample = rng.choice(("u8", "u16", "i16", "f32"))
         data = bytearray(joined(stack_pages(rng, i, sample)))
         if i % 4 == 1:
