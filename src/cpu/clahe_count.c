@@ -3,6 +3,7 @@
 #include "transfer/clahe.h"
 
 #include "base/buffer_cache.h"
+#include "base/pixel.h"
 #include "cpu/clahe_rows.h"
 
 /* Neighbours are often equal. They add to different tables, so that no addition waits for the one
@@ -11,15 +12,33 @@ enum { COUNT_TABLES = 4 };
 typedef uint32_t CountTables[COUNT_TABLES]
                             [CLAHE_NODES + 16]; /* 16: not all at one place of a page */
 
-static inline void count_all(const uint8_t *bin, const unsigned char *at, size_t n, size_t step,
-                             size_t bytes, CountTables tables)
+/* valid: NULL, or 1 for each pixel that counts, else 0; a constant where this is inlined. */
+static inline void count_all(const uint8_t *bin, const uint8_t *valid, const unsigned char *at,
+                             size_t n, size_t step, size_t bytes, CountTables tables)
 {
     size_t i = 0;
     for (; i + COUNT_TABLES <= n; i += COUNT_TABLES)
         for (size_t k = 0; k < COUNT_TABLES; k++)
-            tables[k][bin[clahe_bits_at(at, i + k, step, bytes)]]++;
+            tables[k][bin[clahe_bits_at(at, i + k, step, bytes)]] += valid ? valid[i + k] : 1;
     for (; i < n; i++)
-        tables[0][bin[clahe_bits_at(at, i, step, bytes)]]++;
+        tables[0][bin[clahe_bits_at(at, i, step, bytes)]] += valid ? valid[i] : 1;
+}
+
+/* Counts pixels some of which may be nodata or masked. mask: a byte a pixel, or NULL. */
+static void count_valid(const Clahe *clahe, const unsigned char *at, const uint8_t *mask, size_t n,
+                        size_t step, size_t bytes, CountTables tables)
+{
+    enum { BLOCK = 1024 };
+    uint8_t valid[BLOCK];
+    const uint32_t none = UINT32_MAX;
+    const uint32_t nodata =
+        clahe->has_nodata ? (uint32_t)sample_raw(clahe->sample, clahe->nodata_key) : none;
+    for (size_t first = 0, here; first < n; first += here, at += here * step * bytes) {
+        here = n - first < BLOCK ? n - first : BLOCK;
+        for (size_t i = 0; i < here; i++)
+            valid[i] = (!mask || mask[first + i]) & (clahe_bits_at(at, i, step, bytes) != nodata);
+        count_all(clahe->bin, valid, at, here, step, bytes, tables);
+    }
 }
 
 /* Counts words, each with a counter of its own. */
@@ -67,9 +86,10 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
     tile_span(clahe, &clahe->y, (uint32_t)(tile / clahe->x.tiles), &top, &bottom);
     const uint32_t width = right - left;
     const uint64_t most = (uint64_t)width * band->height;
-    const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
+    const bool inside = right <= clahe->x.length;
+    const bool all = inside && !clahe->has_nodata && !band->mask;
     /* For a few pixels, emptying and adding up tables takes longer than counting. */
-    const bool many = all && clahe->bin && most >= 8 * CLAHE_NODES;
+    const bool many = inside && clahe->bin && most >= 8 * CLAHE_NODES;
     for (uint32_t p = top; p < bottom; p++) {
         const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;
         if (y >= band->height) /* or above the band */
@@ -83,12 +103,15 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
         if (many && !used)
             memset(tables, 0, sizeof tables);
         used = many;
-        if (many && bytes == 1 && band->channels == 1)
-            count_all(clahe->bin, at, width, 1, 1, tables);
+        const uint8_t *const mask = mask_row(band, y);
+        if (many && !all)
+            count_valid(clahe, at, mask ? mask + left : NULL, width, band->channels, bytes, tables);
+        else if (many && bytes == 1 && band->channels == 1)
+            count_all(clahe->bin, NULL, at, width, 1, 1, tables);
         else if (many && bytes == 1)
-            count_all(clahe->bin, at, width, band->channels, 1, tables);
+            count_all(clahe->bin, NULL, at, width, band->channels, 1, tables);
         else if (many)
-            count_all(clahe->bin, at, width, band->channels, 2, tables);
+            count_all(clahe->bin, NULL, at, width, band->channels, 2, tables);
         else
             count_words(clahe, at, width, band->channels, counts);
     }

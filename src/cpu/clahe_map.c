@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clahe_map.c: contrast-limited adaptive equalization: mapping rows between the tables of four
  * tiles. */
+#include "base/pixel.h"
 #include "cpu/clahe_map16.h"
 #include "cpu/clahe_rows.h"
 #include "cpu/loops.h"
@@ -237,7 +238,18 @@ bool clahe_observes(const Clahe *clahe)
 static void store_passthrough(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_t y,
                               uint32_t n, const uint16_t *key, uint16_t *out)
 {
-    for (uint32_t i = 0; i < n; i++)
+    const bool keeps = map_is_identity(&clahe->rescale) && map_is_identity(&clahe->passthrough) &&
+                       !clahe->unchanged;
+    const uint8_t *const row = mask_row(band, y), *const mask = row ? row + x : NULL;
+    const uint32_t none = UINT32_MAX;
+    const uint32_t nodata = clahe->has_nodata ? (uint32_t)clahe->nodata_key : none;
+    const uint32_t avoided = clahe->to.has_nodata ? (uint32_t)clahe->to.nodata_key : none;
+    const uint16_t instead = (uint16_t)range_avoid(&clahe->to, avoided);
+    for (uint32_t i = 0; keeps && i < n; i++) {
+        const uint16_t mapped = out[i] == avoided ? instead : out[i];
+        out[i] = (key[i] == nodata) | (mask && !mask[i]) ? key[i] : mapped;
+    }
+    for (uint32_t i = 0; !keeps && i < n; i++)
         if (!clahe->unchanged && clahe_is_valid(clahe, band, x + i, y, key[i]))
             out[i] = (uint16_t)range_avoid(&clahe->to, out[i]);
         else

@@ -6,11 +6,41 @@
 #include "cpu/luma_wide.h"
 #include "cpu/map_rows.h"
 
-/* Whether cpu/luma_narrow.c handles the samples: bytes or words, and every pixel has a luma. */
+/* Whether cpu/luma_narrow.c handles the samples: bytes or words. */
+static bool is_narrow(const ImagePro *image)
+{
+    return image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16;
+}
+
+/* The same, and every pixel has a luma. */
 static bool is_plain(const ImagePro *image)
 {
-    return (image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16) && !image->mask &&
-           !image->has_nodata;
+    return is_narrow(image) && !image->mask && !image->has_nodata;
+}
+
+/* Finds which of n pixels of bytes or words have a luma; returns whether all have. `bytes` is a
+ * constant where this is inlined. */
+static inline bool find_has_of(size_t bytes, const ImagePro *image, const unsigned char *at,
+                               const uint8_t *mask, size_t n, uint8_t *has)
+{
+    const size_t pixel = image->channels * bytes;
+    const uint64_t nodata = image->has_nodata ? image->nodata_key : UINT64_MAX;
+    bool all = true;
+    for (size_t i = 0; i < n; i++, at += pixel) {
+        const bool hole = (load_raw(at, bytes) == nodata) |
+                          (load_raw(at + bytes, bytes) == nodata) |
+                          (load_raw(at + 2 * bytes, bytes) == nodata);
+        has[i] = (!mask || mask[i]) & !hole;
+        all &= has[i];
+    }
+    return all;
+}
+
+static bool find_has(const ImagePro *image, const unsigned char *at, const uint8_t *mask, size_t n,
+                     uint8_t *has)
+{
+    return image->sample == IMGSTAT_U8 ? find_has_of(1, image, at, mask, n, has)
+                                       : find_has_of(2, image, at, mask, n, has);
 }
 
 /* Whether luma is computed in integers: samples of at most 16 bits. */
@@ -41,10 +71,9 @@ static void luma_release(void *context)
     buffer_cache_release(context);
 }
 
-/* Computes the luma of all rows, without gaps, and whether each pixel has one. `sample` is a
- * constant where this is inlined. */
-static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigned char *luma,
-                             unsigned char *valid)
+/* Computes the luma of all rows, without gaps, and whether each pixel has one. */
+static void luma_rows(ImgstatSample sample, const ImagePro *from, unsigned char *luma,
+                      unsigned char *valid)
 {
     const size_t bytes = sample_bits(sample) / 8;
     for (size_t y = 0; y < from->height; y++) {
@@ -112,16 +141,19 @@ ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *o
     }
     unsigned char *const valid = masked ? memory + plane : NULL;
     const CpuLoops *const loops = cpu_loops();
-    if (is_plain(from))
-        for (size_t y = 0; y < from->height; y++)
+    if (is_narrow(from))
+        for (size_t y = 0; y < from->height; y++) {
+            unsigned char *const row = memory + y * pitch;
+            uint8_t *const has = valid ? valid + y * from->width : NULL;
             loops->luma_narrow(image_row(from, y), (unsigned)bytes, from->channels, from->width,
-                               memory + y * pitch);
+                               row);
+            const bool all =
+                !has || find_has(from, image_row(from, y), mask_row(from, y), from->width, has);
+            for (size_t x = 0; !all && x < from->width; x++)
+                store_raw(row + x * bytes, bytes, has[x] ? load_raw(row + x * bytes, bytes) : 0);
+        }
     else if (luma_wide_loads(from->sample))
         luma_blocks(from, memory, valid);
-    else if (from->sample == IMGSTAT_U8)
-        luma_rows(IMGSTAT_U8, from, memory, valid);
-    else if (from->sample == IMGSTAT_U16)
-        luma_rows(IMGSTAT_U16, from, memory, valid);
     else
         luma_rows(from->sample, from, memory, valid);
     return IMGSTAT_OK;
@@ -213,11 +245,12 @@ static LumaRescale luma_rescale_of(const ImagePro *from, int16_t alpha, const Tr
                          .passthrough = &transfer->passthrough};
 }
 
-/* Whether cpu/luma_narrow.c makes the transfer's output. It copies samples after the colours. */
+/* Whether cpu/luma_narrow.c makes the transfer's output. It copies samples after the colours;
+ * colours without a luma are put back. */
 static bool fits_same_depth(const Transfer *transfer, const ImagePro *from)
 {
-    return is_plain(from) && from->sample == transfer->range.sample &&
-           (from->channels == 3 || transfer_copies(transfer));
+    return is_narrow(from) && from->sample == transfer->range.sample &&
+           ((from->channels == 3 && is_plain(from)) || transfer_copies(transfer));
 }
 
 /* Whether cpu/luma_narrow.c makes words from bytes, or bytes from words. */
@@ -225,6 +258,38 @@ static bool fits_other_depth(const Transfer *transfer, const ImagePro *from)
 {
     const ImgstatSample out = transfer->range.sample;
     return is_plain(from) && from->channels == 3 && (out == IMGSTAT_U8 || out == IMGSTAT_U16);
+}
+
+/* Pixels of bytes or words that are scaled at once. */
+enum { NARROW_BLOCK = 1024 };
+
+/* Puts the colours of pixels without a luma back, without branches. `bytes` is a constant where
+ * this is inlined. */
+static inline void put_back(size_t bytes, const unsigned char *kept, const uint8_t *has,
+                            unsigned channels, size_t n, unsigned char *to)
+{
+    for (size_t i = 0; i < n; i++, to += bytes * channels, kept += bytes * 3)
+        for (size_t c = 0; c < 3 * bytes; c += bytes)
+            store_raw(to + c, bytes, load_raw((has[i] ? to : kept) + c, bytes));
+}
+
+/* Scales n <= NARROW_BLOCK pixels to a new luma of the same type. has: which pixels have a luma;
+ * NULL: all. */
+static void scale_narrow(const ImagePro *image, const unsigned char *from, size_t n,
+                         const void *luma, const uint8_t *has, const MapRange *range,
+                         unsigned char *to)
+{
+    uint16_t colours[NARROW_BLOCK * 3];
+    unsigned char *const kept = (unsigned char *)colours;
+    const unsigned channels = image->channels;
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    for (size_t i = 0; has && i < n; i++) /* `to` may be `from` */
+        memcpy(kept + i * 3 * bytes, from + i * channels * bytes, 3 * bytes);
+    cpu_loops()->luma_narrow_scale(from, (unsigned)bytes, channels, n, luma, range, to);
+    if (has && bytes == 1)
+        put_back(1, kept, has, channels, n, to);
+    else if (has)
+        put_back(2, kept, has, channels, n, to);
 }
 
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
@@ -237,11 +302,16 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
         return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
     const LumaRescale how = luma_rescale_of(from, alpha, transfer);
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
-    const bool plain = fits_same_depth(transfer, from) && !luma->mask;
-    const CpuLoops *const loops = cpu_loops();
+    const bool plain =
+        fits_same_depth(transfer, from) && (!luma->mask || transfer_copies(transfer));
     for (size_t y = 0; plain && y < from->height; y++)
-        loops->luma_narrow_scale(image_row(from, y), (unsigned)in, from->channels, from->width,
-                                 image_row(luma, y), range, row_of(to, y));
+        for (size_t x = 0, n; x < from->width; x += n) {
+            n = from->width - x < NARROW_BLOCK ? from->width - x : NARROW_BLOCK;
+            const uint8_t *const has = mask_row(luma, y);
+            scale_narrow(from, image_row(from, y) + x * from->channels * in, n,
+                         image_row(luma, y) + x * in, has ? has + x : NULL, range,
+                         row_of(to, y) + x * from->channels * in);
+        }
     for (size_t y = 0; !plain && y < from->height; y++) {
         const uint8_t *const mask = mask_row(luma, y), *const outer = mask_row(from, y);
         for (size_t x = 0; x < from->width; x++) {
@@ -286,25 +356,24 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
     }
 }
 
-/* Maps n pixels of bytes or words to the same type. */
-static void transfer_same_depth(const Transfer *transfer, const unsigned char *from, size_t bytes,
-                                unsigned channels, size_t n, unsigned char *to)
+/* Maps n pixels of a row of bytes or words to the same type. */
+static void transfer_same_depth(const Transfer *transfer, const ImagePro *image,
+                                const unsigned char *from, const uint8_t *mask, unsigned char *to)
 {
-    enum { BLOCK = 1024 };
-    uint16_t luma[BLOCK];
-    uint8_t *const byte = (uint8_t *)luma;
-    const CpuLoops *const loops = cpu_loops();
-    const size_t pixel = bytes * channels;
-    for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
-        const size_t here = n - first < BLOCK ? n - first : BLOCK;
-        loops->luma_narrow(from, (unsigned)bytes, channels, here, luma);
+    uint16_t luma[NARROW_BLOCK];
+    uint8_t *const byte = (uint8_t *)luma, has[NARROW_BLOCK];
+    const size_t bytes = imgstat_sample_bytes(image->sample), pixel = bytes * image->channels;
+    for (size_t x = 0, n; x < image->width; x += n, from += n * pixel, to += n * pixel) {
+        n = image->width - x < NARROW_BLOCK ? image->width - x : NARROW_BLOCK;
+        const bool all = is_plain(image) || find_has(image, from, mask ? mask + x : NULL, n, has);
+        cpu_loops()->luma_narrow(from, (unsigned)bytes, image->channels, n, luma);
         if (bytes == 1)
-            for (size_t i = 0; i < here; i++)
+            for (size_t i = 0; i < n; i++)
                 byte[i] = (uint8_t)transfer->tables[byte[i]];
         else
-            for (size_t i = 0; i < here; i++)
+            for (size_t i = 0; i < n; i++)
                 luma[i] = (uint16_t)transfer->tables[luma[i]];
-        loops->luma_narrow_scale(from, (unsigned)bytes, channels, here, luma, &transfer->range, to);
+        scale_narrow(image, from, n, luma, all ? NULL : has, &transfer->range, to);
     }
 }
 
@@ -337,19 +406,6 @@ static void transfer_other_depth(const Transfer *transfer, const unsigned char *
     }
 }
 
-/* Maps the lumas of a block to the transfer's output type. */
-static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t n,
-                     unsigned char *mapped)
-{
-    const Map *const map = &transfer->maps[0];
-    const size_t in = sample_bits(map->from) / 8, out = sample_bits(map->to.sample) / 8;
-    if (map_samples(map, transfer->knot_tables[0], luma, 1, n, mapped))
-        return;
-    for (size_t i = 0; i < n; i++)
-        store_raw(mapped + i * out, out,
-                  map_raw(map, map->from, map->to.sample, load_raw(luma + i * in, in)));
-}
-
 /* Maps n pixels of a row, of types that luma_wide.h loads and stores. */
 static void transfer_wide(const Transfer *transfer, const LumaRescale *how,
                           const unsigned char *from, const uint8_t *mask, size_t n,
@@ -364,7 +420,7 @@ static void transfer_wide(const Transfer *transfer, const LumaRescale *how,
     for (size_t x = 0, here; x < n; x += here, from += here * in_pixel, to += here * out_pixel) {
         here = n - x < LUMA_BLOCK ? n - x : LUMA_BLOCK;
         cpu_loops()->luma_wide_load(&wide, from, mask ? mask + x : NULL, here, &block);
-        map_luma(transfer, block.luma, here, mapped);
+        map_all_samples(&transfer->maps[0], transfer->knot_tables[0], block.luma, 1, here, mapped);
         for (size_t i = 0; !block.all && i < here; i++) /* `to` may be `from` */
             memcpy(kept + i * 3 * sizeof(double), from + i * in_pixel,
                    in_pixel / wide.channels * 3);
@@ -392,8 +448,8 @@ void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha
     }
     if (fits_same_depth(transfer, from) && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)
-            transfer_same_depth(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
-                                from->channels, from->width, row_of(to, y));
+            transfer_same_depth(transfer, from, image_row(from, y), mask_row(from, y),
+                                row_of(to, y));
     else if (fits_other_depth(transfer, from) && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)
             transfer_other_depth(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),

@@ -114,31 +114,39 @@ FORCE_INLINE void store_block(OutputType output, const double *y, size_t n, unsi
 /* Samples that pass, kept by their bits, since outputs may overwrite the sources. */
 typedef struct Passthrough {
     uint64_t raw[BLOCK];
-    size_t at[BLOCK];
+    uint32_t at[BLOCK];
     size_t n;
 } Passthrough;
 
-/* Finds the samples that pass. nodata: nodata value of the input; NaN: none. */
+/* Finds the samples that pass, without branches. nodata: nodata value of the input; NaN: none. */
 static inline void find_passthrough(const Map *map, double nodata, const unsigned char *from,
                                     size_t step, const double *x, size_t n,
                                     Passthrough *passthrough)
 {
     const size_t bytes = sample_bits(map->from) / 8;
-    passthrough->n = 0;
-    for (size_t i = 0; i < n; i++)
-        if (value_is_passthrough(x[i], nodata)) {
-            passthrough->at[passthrough->n] = i;
-            passthrough->raw[passthrough->n++] = load_raw(from + i * step * bytes, bytes);
-        }
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *const at = from + i * step * bytes;
+        passthrough->at[found] = (uint32_t)i;
+        passthrough->raw[found] = bytes == 4 ? load_raw(at, 4) : load_raw(at, 8);
+        found += value_is_passthrough(x[i], nodata);
+    }
+    passthrough->n = found;
 }
 
+/* Most of them have the same bits. */
 static inline void store_passthrough(const Map *map, const Passthrough *passthrough,
                                      unsigned char *to, size_t step)
 {
     const size_t bytes = sample_bits(map->to.sample) / 8;
-    for (size_t k = 0; k < passthrough->n; k++)
-        store_raw(to + passthrough->at[k] * step * bytes, bytes,
-                  map_raw(map, map->from, map->to.sample, passthrough->raw[k]));
+    uint64_t raw = 0, made = map_raw(map, map->from, map->to.sample, raw);
+    for (size_t k = 0; k < passthrough->n; k++) {
+        if (passthrough->raw[k] != raw) {
+            raw = passthrough->raw[k];
+            made = map_raw(map, map->from, map->to.sample, raw);
+        }
+        store_raw(to + passthrough->at[k] * step * bytes, bytes, made);
+    }
 }
 
 #endif

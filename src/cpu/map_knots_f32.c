@@ -21,16 +21,21 @@ FORCE_INLINE void map_values(const KnotTable *table, const KnotBlock *block, siz
     const double nodata = table->nodata, lo = table->lo, hi = table->hi;
     const size_t bytes = sample_bits(table->output.sample) / 8;
     double y[KNOT_BLOCK];
-    uint32_t passthrough = 0;
+    uint32_t some_stay = 0;
     for (size_t i = 0; i < n; i++) {
-        passthrough |= value_is_passthrough((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
+        some_stay |= value_is_passthrough((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
         y[i] = knot_value(block, i, lo, hi);
     }
     store_block(table->output, y, n, to, step);
-    for (size_t i = 0; passthrough && i < n; i++)
-        if (value_is_passthrough((double)value_of_raw(block->raw[i]), nodata))
-            store_raw(to + i * step * bytes, bytes,
-                      map_raw(map, map->from, map->to.sample, block->raw[i]));
+    for (size_t i = 0; some_stay && i < n; i += BLOCK) {
+        const size_t here = n - i < BLOCK ? n - i : BLOCK;
+        const unsigned char *const raw = (const unsigned char *)&block->raw[i];
+        double x[BLOCK];
+        Passthrough passthrough;
+        load_values(IMGSTAT_F32, raw, 1, here, x);
+        find_passthrough(map, nodata, raw, 1, x, here, &passthrough);
+        store_passthrough(map, &passthrough, to + i * step * bytes, step);
+    }
 }
 
 void ISA(map_knots_f32)(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,

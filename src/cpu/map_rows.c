@@ -21,23 +21,30 @@ ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const
 
 /* ---- Narrow types: a table a channel ------------------------------------------------------- */
 
-/* Maps one channel of a row by a table of bits. Sizes are constants where this is inlined. */
+/* Maps one channel of a row by a table of bits, masked samples by another. mask: a byte a sample,
+ * or NULL. Sizes are constants where this is inlined. */
 static inline void lookup_of(size_t in, const unsigned char *from, size_t step,
-                             const uint32_t *table, size_t n, unsigned char *to, size_t out)
+                             const uint32_t *table, const uint32_t *masked, const uint8_t *mask,
+                             size_t n, unsigned char *to, size_t out)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; !mask && i < n; i++)
         store_raw(to + i * step * out, out, table[load_raw(from + i * step * in, in)]);
+    const uint32_t *const either[] = {masked, table}; /* without a branch */
+    for (size_t i = 0; mask && i < n; i++)
+        store_raw(to + i * step * out, out,
+                  either[mask[i] != 0][load_raw(from + i * step * in, in)]);
 }
 
 static void lookup(size_t in, const unsigned char *from, size_t step, const uint32_t *table,
-                   size_t n, unsigned char *to, size_t out)
+                   const uint32_t *masked, const uint8_t *mask, size_t n, unsigned char *to,
+                   size_t out)
 {
     if (in == 1 && out == 1)
-        lookup_of(1, from, step, table, n, to, 1);
+        lookup_of(1, from, step, table, masked, mask, n, to, 1);
     else if (in == 2 && out == 2)
-        lookup_of(2, from, step, table, n, to, 2);
+        lookup_of(2, from, step, table, masked, mask, n, to, 2);
     else
-        lookup_of(in, from, step, table, n, to, out);
+        lookup_of(in, from, step, table, masked, mask, n, to, out);
 }
 
 /* Returns tables by raw bits, for all maps and then for rescale. Unsigned types use the tables of
@@ -112,26 +119,15 @@ static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from
     const size_t channels = from->channels;
     const bool flat = transfer->n_maps == 1 && alpha < 0;
     const bool done = apply_bytes(transfer, tables, from, alpha, to);
+    const size_t step = flat && !from->mask ? 1 : channels;
     for (size_t y = 0; !done && y < from->height; y++) {
-        const unsigned char *const source = image_row(from, y);
-        unsigned char *const target = row_of(to, y);
-        const uint8_t *const mask = mask_row(from, y);
-        if (flat && !mask) {
-            lookup(in, source, 1, tables, from->width * channels, target, out);
-            continue;
-        }
         size_t map = 0;
-        for (size_t c = 0; c < channels; c++) {
+        for (size_t c = 0; c < step; c++) {
             const bool left = (int)c == alpha;
             const uint32_t *const table = left ? rescale : tables + map * entries;
             map += !left && transfer->n_maps > 1;
-            if (!mask) {
-                lookup(in, source + c * in, channels, table, from->width, target + c * out, out);
-                continue;
-            }
-            for (size_t x = 0; x < from->width; x++)
-                lookup(in, source + (x * channels + c) * in, 1, mask[x] ? table : rescale, 1,
-                       target + (x * channels + c) * out, out);
+            lookup(in, image_row(from, y) + c * in, step, table, rescale, mask_row(from, y),
+                   from->width * (channels / step), row_of(to, y) + c * out, out);
         }
     }
     free(own);
@@ -140,36 +136,43 @@ static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from
 
 /* ---- Wide types: arithmetic ---------------------------------------------------------------- */
 
-/* Maps one channel of a row. `sample` is a constant where this is inlined. */
-static inline void map_row(ImgstatSample sample, const Map *map, const Map *rescale,
-                           const unsigned char *from, size_t step, size_t n, const uint8_t *mask,
-                           unsigned char *to, ImgstatSample to_sample)
+/* Maps every `step`th of n samples. `sample` is a constant where this is inlined. */
+static inline void map_singly(ImgstatSample sample, const Map *map, const unsigned char *from,
+                              size_t step, size_t n, unsigned char *to)
 {
+    const ImgstatSample to_sample = map->to.sample;
     const size_t in = sample_bits(sample) / 8, out = sample_bits(to_sample) / 8;
-    for (size_t x = 0; x < n; x++) {
-        const uint64_t raw = load_raw(from + x * step * in, in);
-        const Map *const use = mask && !mask[x] ? rescale : map;
-        store_raw(to + x * step * out, out, map_raw(use, sample, to_sample, raw));
+    for (size_t x = 0; x < n; x++)
+        store_raw(to + x * step * out, out,
+                  map_raw(map, sample, to_sample, load_raw(from + x * step * in, in)));
+}
+
+static void map_singly_of(const Map *map, const unsigned char *from, size_t step, size_t n,
+                          unsigned char *to)
+{
+    switch (map->from) {
+    case IMGSTAT_F32:
+        map_singly(IMGSTAT_F32, map, from, step, n, to);
+        return;
+    case IMGSTAT_F64:
+        map_singly(IMGSTAT_F64, map, from, step, n, to);
+        return;
+    case IMGSTAT_U32:
+        map_singly(IMGSTAT_U32, map, from, step, n, to);
+        return;
+    default:
+        map_singly(map->from, map, from, step, n, to);
     }
 }
 
-static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
-                       const unsigned char *from, size_t step, size_t n, const uint8_t *mask,
-                       unsigned char *to, ImgstatSample to_sample)
+/* Copies every `step`th of n samples of 4 or 8 bytes to every `to_step`th; `to` may be `from`. */
+static void copy_samples(size_t bytes, const unsigned char *from, size_t step, size_t n,
+                         unsigned char *to, size_t to_step)
 {
-    switch (sample) {
-    case IMGSTAT_F32:
-        map_row(IMGSTAT_F32, map, rescale, from, step, n, mask, to, to_sample);
-        return;
-    case IMGSTAT_F64:
-        map_row(IMGSTAT_F64, map, rescale, from, step, n, mask, to, to_sample);
-        return;
-    case IMGSTAT_U32:
-        map_row(IMGSTAT_U32, map, rescale, from, step, n, mask, to, to_sample);
-        return;
-    default:
-        map_row(sample, map, rescale, from, step, n, mask, to, to_sample);
-    }
+    for (size_t i = 0; bytes == 4 && i < n; i++)
+        store_raw(to + i * to_step * 4, 4, load_raw(from + i * step * 4, 4));
+    for (size_t i = 0; bytes == 8 && i < n; i++)
+        store_raw(to + i * to_step * 8, 8, load_raw(from + i * step * 8, 8));
 }
 
 bool map_power_fits(const Map *map)
@@ -192,29 +195,66 @@ bool map_samples(const Map *map, const KnotTable *knots, const unsigned char *fr
     return true;
 }
 
+void map_all_samples(const Map *map, const KnotTable *knots, const unsigned char *from, size_t step,
+                     size_t n, unsigned char *to)
+{
+    if (!knots && map_is_identity(map))
+        copy_samples(sample_bits(map->from) / 8, from, step, n, to, step);
+    else if (!map_samples(map, knots, from, step, n, to))
+        map_singly_of(map, from, step, n, to);
+}
+
+/* Maps every `step`th of n samples, masked ones by `rescale`: a block by both maps where it has
+ * both kinds. */
+static void map_masked(const Map *map, const KnotTable *knots, const Map *rescale,
+                       const unsigned char *from, size_t step, size_t n, const uint8_t *mask,
+                       unsigned char *to)
+{
+    enum { SAMPLES = 512 };
+    const size_t in = sample_bits(map->from) / 8, out = sample_bits(map->to.sample) / 8;
+    uint64_t own[SAMPLES], mapped[SAMPLES], rescaled[SAMPLES];
+    unsigned char *const made = (unsigned char *)mapped, *const left = (unsigned char *)rescaled;
+    for (size_t first = 0, here; first < n; first += here) {
+        here = n - first < SAMPLES ? n - first : SAMPLES;
+        const uint8_t *const inside = mask + first;
+        const unsigned char *const source = from + first * step * in;
+        unsigned char *const target = to + first * step * out;
+        size_t masked = 0;
+        for (size_t i = 0; i < here; i++)
+            masked += inside[i] == 0;
+        if (masked == 0 || masked == here) {
+            map_all_samples(masked ? rescale : map, masked ? NULL : knots, source, step, here,
+                            target);
+            continue;
+        }
+        copy_samples(in, source, step, here, (unsigned char *)own, 1);
+        map_all_samples(map, knots, (unsigned char *)own, 1, here, made);
+        map_all_samples(rescale, NULL, (unsigned char *)own, 1, here, left);
+        for (size_t i = 0; i < here; i++)
+            store_raw(target + i * step * out, out,
+                      load_raw((inside[i] ? made : left) + i * out, out));
+    }
+}
+
 static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
-    const size_t channels = from->channels;
-    const bool flat = transfer->n_maps == 1 && alpha < 0;
-    for (size_t y = 0; y < from->height; y++) {
-        const unsigned char *const source = image_row(from, y);
-        unsigned char *const target = row_of(to, y);
+    const size_t step = transfer->n_maps == 1 && alpha < 0 && !from->mask ? 1 : from->channels;
+    const size_t n = from->width * (size_t)(from->channels / step);
+    for (uint32_t y = 0; y < from->height; y++) {
         const uint8_t *const mask = mask_row(from, y);
-        if (flat && !mask &&
-            map_samples(&transfer->maps[0], transfer->knot_tables[0], source, 1,
-                        from->width * channels, target))
-            continue;
         size_t m = 0;
-        for (size_t c = 0; c < channels; c++) {
+        for (size_t c = 0; c < step; c++) {
             const bool left = (int)c == alpha;
             const Map *const map = left ? &transfer->rescale : &transfer->maps[m];
             const KnotTable *const knots = left ? NULL : transfer->knot_tables[m];
-            const unsigned char *const first = source + c * in;
+            const unsigned char *const source = image_row(from, y) + c * in;
+            unsigned char *const target = row_of(to, y) + c * out;
             m += !left && transfer->n_maps > 1;
-            if (mask || !map_samples(map, knots, first, channels, from->width, target + c * out))
-                map_row_of(from->sample, map, &transfer->rescale, first, channels, from->width,
-                           mask, target + c * out, to->sample);
+            if (mask)
+                map_masked(map, knots, &transfer->rescale, source, step, n, mask, target);
+            else
+                map_all_samples(map, knots, source, step, n, target);
         }
     }
 }

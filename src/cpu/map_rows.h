@@ -42,6 +42,10 @@ bool map_power_fits(const Map *map);
 bool map_samples(const Map *map, const KnotTable *knots, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to);
 
+/* The same by any loop. */
+void map_all_samples(const Map *map, const KnotTable *knots, const unsigned char *from, size_t step,
+                     size_t n, unsigned char *to);
+
 /* Applies a luma transfer. The arguments have been checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to);
 

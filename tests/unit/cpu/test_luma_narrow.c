@@ -223,3 +223,90 @@ Test(luma_rescale, images_with_and_without_a_mask)
     }
     cr_assert_gt(compared, 60000);
 }
+
+/* What a pixel becomes; it keeps its samples where it is masked or a colour is nodata. */
+static void expect_pixel(const Transfer *transfer, const ImagePro *image, const unsigned char *at,
+                         bool masked, uint64_t *expected)
+{
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    const MapRange *const range = &transfer->range;
+    uint32_t colour[3], scaled[3];
+    uint64_t key[3];
+    bool has = !masked;
+    for (unsigned c = 0; c < image->channels; c++)
+        expected[c] = load_raw(at + c * bytes, bytes);
+    for (unsigned c = 0; c < 3; c++) {
+        key[c] = expected[c];
+        colour[c] = (uint32_t)key[c];
+        has = has && !(image->has_nodata && key[c] == image->nodata_key);
+    }
+    if (!has)
+        return;
+    luma_scale(colour, transfer->tables[luma_of_keys(image->sample, key)], (uint32_t)range->hi_key,
+               scaled);
+    for (unsigned c = 0; c < 3; c++)
+        expected[c] = range_avoid(range, range_clamp(range, scaled[c]));
+}
+
+Test(luma_rescale, pixels_without_a_luma)
+{
+    enum { WIDTH = 1031, HEIGHT = 3 };
+    static uint8_t mask[WIDTH * HEIGHT];
+    uint64_t seed = 9;
+    size_t kept = 0, moved = 0;
+    for (size_t round = 0; round < 48; round++) {
+        const ImgstatSample sample = round % 2 ? IMGSTAT_U16 : IMGSTAT_U8;
+        const uint16_t channels = (uint16_t)(3 + round / 2 % 3);
+        const size_t bytes = imgstat_sample_bytes(sample);
+        const int16_t alpha = channels > 3 ? 3 : -1;
+        ImgstatError err = {0};
+        ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, sample, 0), plane;
+        for (uint32_t y = 0; y < HEIGHT; y++)
+            for (size_t i = 0; i < (size_t)WIDTH * channels; i++)
+                store_raw(row_of(&image, y) + i * bytes, bytes, splitmix64(&seed) % (i % 97 + 5));
+        for (size_t i = 0; i < sizeof mask; i++) /* and a row without any */
+            mask[i] = i >= 2 * WIDTH || splitmix64(&seed) % 7 > 0;
+        image.has_nodata = round / 6 % 4 != 1;
+        image.nodata_key = round / 6 % 4 == 2 ? 1u << 20 : round % 5; /* no sample has it */
+        image.mask = round / 6 % 4 > 0 ? mask : NULL;
+        image.mask_pitch = WIDTH;
+        cr_assert_eq(luma_plane(NULL, &image, &plane, &err), IMGSTAT_OK, "%s", err.message);
+        Record *const record = plain_record(&plane);
+        const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+        const TransferShape shape = shape_of(&image, alpha, true);
+        Transfer *transfer;
+        cr_assert_eq(transfer_create_counts(&method, &shape, record, NULL, NULL, &transfer, &err),
+                     IMGSTAT_OK, "%s", err.message);
+        cr_assert(transfer->luma);
+        ImagePro made = image_like(&image, sample);
+        cr_assert_eq(transfer_apply(transfer, &image, alpha, &made, &err), IMGSTAT_OK, "%s",
+                     err.message);
+        for (uint32_t y = 0; y < HEIGHT; y++)
+            for (size_t x = 0; x < WIDTH; x++) {
+                uint64_t expected[MOST_CHANNELS];
+                const unsigned char *const at = image_row(&image, y) + x * channels * bytes;
+                expect_pixel(transfer, &image, at, image.mask && !mask[y * WIDTH + x], expected);
+                if (plane.mask && !mask_row(&plane, y)[x])
+                    cr_assert_eq(load_raw(image_row(&plane, y) + x * bytes, bytes), 0);
+                bool same = true;
+                for (unsigned c = 0; c < channels; c++) {
+                    same = same && load_raw(at + c * bytes, bytes) == expected[c];
+                    cr_assert_eq(load_raw(image_row(&made, y) + (x * channels + c) * bytes, bytes),
+                                 expected[c], "%s, round %zu: %u of %zu,%u",
+                                 imgstat_sample_name(sample), round, c, x, y);
+                }
+                kept += same;
+                moved += !same;
+            }
+        cr_assert_eq(transfer_apply(transfer, &image, alpha, &image, &err), IMGSTAT_OK);
+        cr_assert(image_equal(&image, &made), "in place");
+        image.mask = NULL;
+        transfer_destroy(transfer);
+        record_destroy(record);
+        imgstat_image_release(&plane);
+        imgstat_image_release(&made);
+        imgstat_image_release(&image);
+    }
+    cr_assert_gt(kept, 10000);
+    cr_assert_gt(moved, 50000);
+}

@@ -93,6 +93,71 @@ Test(apply, undefined_masked_and_alpha_keep_their_bits)
     cr_assert_gt(mapped, 2000);
 }
 
+/* Blocks of a row have masked samples, none, or no others. */
+Test(apply, masked_samples_are_rescaled)
+{
+    enum { WIDTH = 1700, HEIGHT = 3 };
+    static uint8_t mask[WIDTH * HEIGHT];
+    static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_EQUALIZE, IMGSTAT_GAMMA};
+    uint64_t seed = 23;
+    size_t masked = 0;
+    Device *device;
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, NULL), IMGSTAT_OK);
+    for (size_t i = 0; i < sizeof mask; i++)
+        mask[i] = i % WIDTH < 600 ? splitmix64(&seed) % 3 > 0 : i % WIDTH < 1200;
+    for (size_t t = 0; t < sizeof all_types / sizeof *all_types; t++)
+        for (size_t k = 0; k < 18; k++) {
+            const ImgstatSample sample = all_types[t];
+            const size_t bytes = imgstat_sample_bytes(sample);
+            const uint16_t channels = (uint16_t)(1 + k % 2 * 2);
+            const ImgstatMethod method = {.transform = transforms[k / 2 % 3],
+                                          .gamma = 0.5,
+                                          .channels = k % 4 < 2 ? IMGSTAT_EACH : IMGSTAT_JOINT,
+                                          .depth = (ImgstatDepth)(IMGSTAT_DEPTH_KEEP + k / 6)};
+            ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, sample, 0);
+            for (uint32_t y = 0; y < HEIGHT; y++)
+                for (size_t i = 0; i < (size_t)WIDTH * channels; i++)
+                    store_raw(
+                        row_of(&image, y) + i * bytes, bytes,
+                        sample_raw(sample, map_key(sample, (double)(splitmix64(&seed) % 90))));
+            Transfer *transfer;
+            ImgstatError err = {0};
+            cr_assert_eq(
+                imgstat_transfer_create(device, &method, &image, -1, NULL, &transfer, &err),
+                IMGSTAT_OK, "%s", err.message);
+            const ImgstatSample out = transfer->range.sample;
+            const size_t out_bytes = imgstat_sample_bytes(out);
+            ImagePro plain = image_like(&image, out), made = image_like(&image, out);
+            transfer->holes = (Holes){.fills = 0}; /* nothing is written over masked samples */
+            cr_assert_eq(transfer_apply(transfer, &image, -1, &plain, NULL), IMGSTAT_OK);
+            image.mask = mask;
+            image.mask_pitch = WIDTH;
+            cr_assert_eq(transfer_apply(transfer, &image, -1, &made, NULL), IMGSTAT_OK);
+            for (uint32_t y = 0; y < HEIGHT; y++)
+                for (size_t i = 0; i < (size_t)WIDTH * channels; i++) {
+                    const bool left_out = mask[y * WIDTH + i / channels] == 0;
+                    const uint64_t expected =
+                        left_out ? map_raw(&transfer->rescale, sample, out,
+                                           load_raw(image_row(&image, y) + i * bytes, bytes))
+                                 : load_raw(image_row(&plain, y) + i * out_bytes, out_bytes);
+                    masked += left_out;
+                    cr_assert_eq(load_raw(image_row(&made, y) + i * out_bytes, out_bytes), expected,
+                                 "%s, %zu: %zu,%u", imgstat_sample_name(sample), k, i, y);
+                }
+            if (sample == out) {
+                cr_assert_eq(transfer_apply(transfer, &image, -1, &image, NULL), IMGSTAT_OK);
+                cr_assert(image_equal(&image, &made), "in place");
+            }
+            image.mask = NULL;
+            transfer_destroy(transfer);
+            imgstat_image_release(&image);
+            imgstat_image_release(&plain);
+            imgstat_image_release(&made);
+        }
+    imgstat_device_close(device);
+    cr_assert_gt(masked, 500000);
+}
+
 Test(apply, bands_equal_the_whole)
 {
     ImagePro image = pattern_image("slope", 53, 31, IMGSTAT_U16);
