@@ -16,6 +16,7 @@ typedef struct Keeping {
     bool rewrites;          /* fields that describe values or pages are not copied as they are */
     bool values;            /* samples were mapped */
     bool drops_nodata;
+    bool numbers; /* pages get new numbers */
     Warnings *warnings;
 } Keeping;
 
@@ -122,6 +123,8 @@ static bool is_wanted(const void *context, uint16_t tag)
         return keeping->shape->keeps_type;
     case TIFFTAG_GDAL_NODATA:
         return !keeping->drops_nodata;
+    case TIFFTAG_PAGENUMBER:
+        return !keeping->numbers;
     default:
         return (tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES) && !is_of_input(keeping, tag);
     }
@@ -309,6 +312,22 @@ static bool takes_over(const TiffDecoder *td, const Encoder *encoder)
            page < td->axes.n && td->axes.plane && td->axes.plane[page].known;
 }
 
+/* Numbers a page that has a number among those that were chosen. */
+static ImgstatResult number_page(TiffFile *file, TIFF *tif, uint32_t page, const Encoder *encoder,
+                                 TiffTags *tags, ImgstatError *err)
+{
+    uint16_t old, total;
+    if (!encoder->chain || !TIFFGetField(tif, TIFFTAG_PAGENUMBER, &old, &total))
+        return IMGSTAT_OK;
+    for (uint32_t k = 0; k < encoder->n_chain && k <= UINT16_MAX; k++) {
+        const uint16_t n = encoder->n_chain <= UINT16_MAX ? (uint16_t)encoder->n_chain : 0;
+        const uint16_t number[2] = {(uint16_t)k, n}; /* 0: more than the field can say */
+        if (encoder->chain[k] == page)
+            return tiff_tags_set(file, tags, TIFFTAG_PAGENUMBER, TIFF_SHORT, 2, number, err);
+    }
+    return IMGSTAT_OK;
+}
+
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
                                const Metadata *metadata, const Encoder *encoder, TiffTags *tags,
                                ImgstatError *err)
@@ -331,6 +350,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     Keeping keeping = {.shape = shape,
                        .rewrites = page->mapped || encoder->chain,
                        .values = page->mapped,
+                       .numbers = encoder->chain != NULL,
                        .warnings = warnings};
     const FieldChange change = {.values = page->mapped,
                                 .converts = page->converts,
@@ -357,6 +377,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     if (keeping.rewrites && of_preview)
         IMGSTAT_TRY(rewrite_fields(&rewriting, list->entry[parent].at, err));
     IMGSTAT_TRY(drop_nodata(&rewriting, td, page, &keeping, err));
+    IMGSTAT_TRY(number_page(file, td->handle.tif, like->page.page, encoder, tags, err));
     IMGSTAT_TRY(tiff_tags_copy(file, &from, tiff_page_at(td),
                                tiff_keeps_samples(like, page)          ? is_wanted
                                : page->channels == like->page.channels ? is_wanted_of_channels

@@ -47,6 +47,14 @@ def transform(program, folder, content, *words, pages="", command=("normalize",)
     return read_pages(out), done.stderr.decode()
 
 
+def test_page_numbers(program, folder):
+    """Pages that were chosen kept the numbers that they had among all."""
+    content = pages_file([{297: [page, 4]} for page in range(3)] + [{}])
+    for chosen, numbers in ("", [[0, 4], [1, 4], [2, 4], None]), ("1-3", [[0, 3], [1, 3], None]), ("2", [[0, 1]]):
+        pages, _ = transform(program, folder, content, pages=chosen)
+        check([page.get(297) for page in pages] == numbers, f"pages {chosen or 'all'}: {[page.get(297) for page in pages]}")
+
+
 # ---- ImageJ ----------------------------------------------------------------------------------------
 
 HYPERSTACK = ("ImageJ=1.53t\nimages=12\nchannels=3\nslices=2\nframes=2\nhyperstack=true\nmode=composite\n"

@@ -300,6 +300,9 @@ def test_options(testdata, capfd):
         imgstat.open(path).stats(foo=1)
     with pytest.raises(TypeError, match=r"File.stats\(\) has no argument 'mask'"):
         imgstat.stats(path, mask=b"")
+    for function, args, words in (imgstat.histogram, (), {"percentiles": [1]}), (imgstat.percentile, (50,), {"bins": 3}):
+        with pytest.raises(TypeError, match=f"{function.__name__}\\(\\) has no argument '{next(iter(words))}'"):
+            function(path, *args, **words)
     with pytest.raises(imgstat.Error):
         imgstat.open(path).stats(device="cuda:99")
 

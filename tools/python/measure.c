@@ -2,6 +2,8 @@
 /* measure.c: the functions stats, histogram and percentile. */
 #include "measure_array.h"
 
+#include <string.h>
+
 PyDoc_STRVAR(
     stats_function_doc,
     "stats(x, /, *, percentiles=None, method='linear', bins=None, range=None, ddof=0,\n"
@@ -65,13 +67,30 @@ static PyObject *measured_file(PyObject *x, const MeasureOptions *measure, PyObj
     return result;
 }
 
+/* Refuses a keyword of stats that another function has not. own: those that it has. */
+static int check_keywords(const char *function, const Keyword *own, PyObject *kwargs)
+{
+    for (const Keyword *k = measure_keywords; kwargs && k->name; k++) {
+        const Keyword *has = own;
+        while (has->name && strcmp(has->name, k->name) != 0)
+            has++;
+        if (!has->name && PyDict_GetItemString(kwargs, k->name)) {
+            PyErr_Format(PyExc_TypeError, "%s() has no argument '%s'", function, k->name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Measures by keyword arguments, those of `measure` among them, beside what `words` has already.
  * NULL: an exception. */
 static PyObject *measured(PyObject *module, const char *function, const Keyword *measure,
                           PyObject *x, Words *words, PyObject *kwargs)
 {
     if (names_file(x))
-        return measured_file(x, &words->measure, kwargs);
+        return check_keywords(function, measure, kwargs) < 0
+                   ? NULL
+                   : measured_file(x, &words->measure, kwargs);
     const KeywordSet sets[] = {
         {measure, &words->measure}, {array_keywords, &words->array}, {run_keywords, &words->run}};
     if (keywords_read(function, kwargs, sets, sizeof sets / sizeof sets[0]) < 0)
