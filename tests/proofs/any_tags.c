@@ -6,8 +6,8 @@
 #include "png/chunks.c"
 #include "tiff/directory.c"
 
-/* CBMC: -DPROOF=field -DBIG=0 -DMOST_BYTES=INT64_MAX --unwind 21 src/tiff/tag_source.c */
-/* CBMC: -DPROOF=field -DBIG=1 -DMOST_BYTES=INT64_MAX --unwind 21 src/tiff/tag_source.c */
+/* CBMC: -DPROOF=field -DBIG=0 -DMOST_BYTES=INT64_MAX --unwind 22 src/tiff/tag_source.c */
+/* CBMC: -DPROOF=field -DBIG=1 -DMOST_BYTES=INT64_MAX --unwind 22 src/tiff/tag_source.c */
 /* CBMC: -DPROOF=value -DMOST_BYTES=INT64_MAX --unwind 9 */
 /* CBMC: -DPROOF=chunk -DMOST_BYTES=INT64_MAX --unwind 9 */
 
