@@ -78,6 +78,13 @@ Test(misuse, null_of_devices_and_images)
     cr_assert_eq(checked, 4);
 }
 
+static ImgstatResult no_bytes(void *context, const void *bytes, size_t n, ImgstatError *err)
+{
+    (void)context, (void)bytes, (void)n, (void)err;
+    cr_assert(false, "nothing is written");
+    return IMGSTAT_ERR_IO;
+}
+
 Test(misuse, null_of_files)
 {
     size_t checked = 0;
@@ -87,6 +94,18 @@ Test(misuse, null_of_files)
     CHECK_NULL(imgstat_file_open, NULL, NULL, &opened);
     cr_assert_null(opened);
     CHECK_NULL(imgstat_file_open, path, NULL, NULL);
+    static const ImgstatInput no_reader = {.bytes = 1};
+    opened = somewhere;
+    CHECK_NULL(imgstat_file_open_input, "name", NULL, NULL, &opened);
+    cr_assert_null(opened);
+    CHECK_NULL(imgstat_file_open_input, "name", &no_reader, NULL, &opened);
+    uint32_t pages[1], n;
+    ImgstatLayout layout;
+    CHECK_NULL(imgstat_file_find, NULL, NULL, pages, 1, &n);
+    CHECK_NULL(imgstat_file_find, file, NULL, NULL, 1, &n);
+    CHECK_NULL(imgstat_file_find, file, NULL, pages, 1, NULL);
+    CHECK_NULL(imgstat_file_layout, NULL, &layout);
+    CHECK_NULL(imgstat_file_layout, file, NULL);
     CHECK_NULL(imgstat_file_page, NULL, 0, &page);
     CHECK_NULL(imgstat_file_read, NULL, &gray);
     CHECK_NULL(imgstat_file_read, file, NULL);
@@ -94,7 +113,13 @@ Test(misuse, null_of_files)
     CHECK_NULL(imgstat_image_load, path, NULL, 0, NULL, NULL);
     CHECK_NULL(imgstat_image_save, NULL, -1, "unwritten.png", NULL, NULL);
     CHECK_NULL(imgstat_image_save, &gray, -1, NULL, NULL, NULL);
-    cr_assert_eq(checked, 9);
+    static const ImgstatOutput no_writer = {.context = NULL};
+    CHECK_NULL(imgstat_image_save_to, &gray, -1, "a.png", NULL, NULL, NULL);
+    CHECK_NULL(imgstat_image_save_to, &gray, -1, "a.png", &no_writer, NULL, NULL);
+    const ImgstatOutput output = {.write = no_bytes};
+    CHECK_NULL(imgstat_image_save_to, NULL, -1, "a.png", &output, NULL, NULL);
+    CHECK_NULL(imgstat_image_save_to, &gray, -1, NULL, &output, NULL, NULL);
+    cr_assert_eq(checked, 20);
     cr_assert_neq(access("unwritten.png", F_OK), 0);
 }
 
@@ -112,6 +137,14 @@ Test(misuse, null_of_measuring)
     cr_assert_null(made);
     CHECK_NULL(imgstat_measure_image, device, NULL, NULL, &made);
     CHECK_NULL(imgstat_measure_image, device, &gray, NULL, NULL);
+    static const uint32_t pages[1];
+    CHECK_NULL(imgstat_measure_pages, NULL, file, pages, 1, NULL, &made);
+    CHECK_NULL(imgstat_measure_pages, device, NULL, pages, 1, NULL, &made);
+    CHECK_NULL(imgstat_measure_pages, device, file, NULL, 1, NULL, &made);
+    CHECK_NULL(imgstat_measure_pages, device, file, pages, 1, NULL, NULL);
+    CHECK_NULL(imgstat_measure_images, NULL, &gray, 1, NULL, &made);
+    CHECK_NULL(imgstat_measure_images, device, NULL, 1, NULL, &made);
+    CHECK_NULL(imgstat_measure_images, device, &gray, 1, NULL, NULL);
     CHECK_NULL(imgstat_pending_create, NULL, IMGSTAT_U8, 1, &room);
     cr_assert_null(room);
     CHECK_NULL(imgstat_pending_create, device, IMGSTAT_U8, 1, NULL);
@@ -125,7 +158,75 @@ Test(misuse, null_of_measuring)
     CHECK_NULL(imgstat_measure_series_async, pending, NULL, 1, 0, NULL);
     CHECK_NULL(imgstat_pending_record_of, NULL, 0, NULL, NULL, &made);
     CHECK_NULL(imgstat_pending_record_of, pending, 0, NULL, NULL, NULL);
-    cr_assert_eq(checked, 18);
+    cr_assert_eq(checked, 25);
+}
+
+Test(misuse, null_of_records)
+{
+    size_t checked = 0;
+    ImgstatRecord *made = somewhere;
+    static const ImgstatKind kind = {.sample = IMGSTAT_U16, .channels = 1, .alpha = -1};
+    CHECK_NULL(imgstat_record_create, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_record_create, &kind, NULL);
+    CHECK_NULL(imgstat_record_merge, NULL, record);
+    CHECK_NULL(imgstat_record_merge, record, NULL);
+    CHECK_NULL(imgstat_record_compute, NULL, NULL);
+    CHECK_NULL(imgstat_record_set_kind, NULL, &kind);
+    CHECK_NULL(imgstat_record_set_kind, record, NULL);
+    made = somewhere;
+    CHECK_NULL(imgstat_record_from_bytes, NULL, 1, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_record_from_bytes, path, 1, NULL);
+    CHECK_NULL(imgstat_record_save, NULL, "unwritten.imgstat", false);
+    CHECK_NULL(imgstat_record_save, record, NULL, false);
+    made = somewhere;
+    CHECK_NULL(imgstat_record_load, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_record_load, path, NULL);
+    cr_assert_eq(checked, 13);
+    cr_assert_neq(access("unwritten.imgstat", F_OK), 0);
+}
+
+Test(misuse, null_of_data_sets)
+{
+    size_t checked = 0;
+    ImgstatDataset *set, *made = somewhere;
+    ImgstatTransfer *transfers = somewhere;
+    static const uint8_t id[16];
+    static const ImgstatMeasureBatch batch = {.device = "cpu"};
+    static const ImgstatJobStream no_jobs = {.context = NULL};
+    cr_assert_eq(imgstat_dataset_create(&set, NULL), IMGSTAT_OK);
+    CHECK_NULL(imgstat_dataset_create, NULL);
+    CHECK_NULL(imgstat_dataset_merge, NULL, set);
+    CHECK_NULL(imgstat_dataset_merge, set, NULL);
+    CHECK_NULL(imgstat_dataset_merge_file, NULL, path, 0);
+    CHECK_NULL(imgstat_dataset_merge_file, set, NULL, 0);
+    CHECK_NULL(imgstat_dataset_from_bytes, NULL, NULL, 1, 0, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_dataset_from_bytes, NULL, path, 1, 0, NULL);
+    CHECK_NULL(imgstat_dataset_save, NULL, "unwritten.imgstat", false);
+    CHECK_NULL(imgstat_dataset_save, set, NULL, false);
+    made = somewhere;
+    CHECK_NULL(imgstat_dataset_load, NULL, 0, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_dataset_load, path, 0, NULL);
+    CHECK_NULL(imgstat_dataset_set_shard, NULL, 0, 2, id);
+    CHECK_NULL(imgstat_dataset_set_shard, set, 0, 2, NULL);
+    CHECK_NULL(imgstat_dataset_measure, NULL, &batch, &no_jobs);
+    CHECK_NULL(imgstat_dataset_measure, set, NULL, &no_jobs);
+    CHECK_NULL(imgstat_dataset_measure, set, &batch, NULL);
+    CHECK_NULL(imgstat_dataset_measure, set, &batch, &no_jobs);
+    CHECK_NULL(imgstat_dataset_compute, NULL, &batch, NULL);
+    CHECK_NULL(imgstat_dataset_compute, set, NULL, NULL);
+    CHECK_NULL(imgstat_dataset_compute, set, &batch, &no_jobs);
+    CHECK_NULL(imgstat_transfer_from_dataset, NULL, set, &transfers);
+    cr_assert_null(transfers);
+    CHECK_NULL(imgstat_transfer_from_dataset, &equalize, NULL, &transfers);
+    CHECK_NULL(imgstat_transfer_from_dataset, &equalize, set, NULL);
+    cr_assert_eq(checked, 23);
+    cr_assert_neq(access("unwritten.imgstat", F_OK), 0);
+    imgstat_dataset_destroy(set);
 }
 
 Test(misuse, null_of_transfers)
@@ -139,6 +240,18 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transfer_create, device, NULL, &gray, -1, NULL, &made);
     CHECK_NULL(imgstat_transfer_create, device, &equalize, NULL, -1, NULL, &made);
     CHECK_NULL(imgstat_transfer_create, device, &equalize, &gray, -1, NULL, NULL);
+    made = somewhere;
+    CHECK_NULL(imgstat_transfer_from_record, NULL, record, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_transfer_from_record, &equalize, NULL, NULL, &made);
+    CHECK_NULL(imgstat_transfer_from_record, &equalize, record, NULL, NULL);
+    ImgstatPage page = {.sample = IMGSTAT_U16, .channels = 1, .alpha = -1};
+    CHECK_NULL(imgstat_transfer_fits, NULL, &page, NULL);
+    CHECK_NULL(imgstat_transfer_fits, transfer, NULL, NULL);
+    CHECK_NULL(imgstat_image_transform_to, NULL, &equalize, &gray, -1, NULL, &gray);
+    CHECK_NULL(imgstat_image_transform_to, device, NULL, &gray, -1, NULL, &gray);
+    CHECK_NULL(imgstat_image_transform_to, device, &equalize, NULL, -1, NULL, &gray);
+    CHECK_NULL(imgstat_image_transform_to, device, &equalize, &gray, -1, NULL, NULL);
     CHECK_NULL(imgstat_transfer_save, NULL, "unwritten.json", false);
     CHECK_NULL(imgstat_transfer_save, transfer, NULL, false);
     made = somewhere;
@@ -169,8 +282,15 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transform_series_async, NULL, &gray, 0, &gray, 0, 1, NULL);
     CHECK_NULL(imgstat_transform_series_async, chain, NULL, 0, &gray, 0, 1, NULL);
     CHECK_NULL(imgstat_transform_series_async, chain, &gray, 0, NULL, 0, 1, NULL);
-    cr_assert_eq(checked, 29);
+    cr_assert_eq(checked, 38);
     cr_assert_neq(access("unwritten.json", F_OK), 0);
+}
+
+static bool no_page(void *context, const ImgstatMeasured *measured)
+{
+    (void)context, (void)measured;
+    cr_assert(false, "nothing is measured");
+    return false;
 }
 
 Test(misuse, null_of_batches)
@@ -180,7 +300,15 @@ Test(misuse, null_of_batches)
     const ImgstatJob job = {.input = path, .output = NULL};
     CHECK_NULL(imgstat_batch_run, NULL, &job, 1);
     CHECK_NULL(imgstat_batch_run, &batch, NULL, 1);
-    cr_assert_eq(checked, 2);
+    const ImgstatMeasureBatch measured = {.page = no_page}, unheard = {.page = NULL};
+    const ImgstatJobStream no_jobs = {.context = NULL};
+    CHECK_NULL(imgstat_batch_measure, NULL, &job, 1);
+    CHECK_NULL(imgstat_batch_measure, &unheard, &job, 1);
+    CHECK_NULL(imgstat_batch_measure, &measured, NULL, 1);
+    CHECK_NULL(imgstat_batch_measure_stream, NULL, &no_jobs);
+    CHECK_NULL(imgstat_batch_measure_stream, &measured, NULL);
+    CHECK_NULL(imgstat_batch_measure_stream, &measured, &no_jobs);
+    cr_assert_eq(checked, 8);
     cr_assert_eq(imgstat_batch_run(&batch, &job, 1, NULL), IMGSTAT_ERR_ARG);
     cr_assert_eq(imgstat_batch_run(&batch, NULL, 0, NULL), IMGSTAT_OK);
 }

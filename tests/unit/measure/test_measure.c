@@ -866,3 +866,75 @@ Test(planes, more_planes_than_handles)
     fprintf(stderr, "%zu samples compared\n", n);
     cr_assert_eq(n, (size_t)3 * PLANES * 8 * 19);
 }
+
+/* ---- Files that are measured in between ------------------------------------------------------ */
+
+/* Another decoder measures a page of which rows were read, and the file warns as before. */
+Test(planes, warnings_of_a_file_that_is_half_read)
+{
+    const Shape shape = {.width = 40,
+                         .height = 30,
+                         .samples = 1,
+                         .bits = 8,
+                         .format = SAMPLEFORMAT_UINT,
+                         .compression = COMPRESSION_LZW,
+                         .strip = 10};
+    DecodeHeard heard = {0};
+    const ImgstatOpen how = {.warn = decode_hear, .warn_context = &heard};
+    ImgstatFile *file;
+    ImgstatRecord *record;
+    ImagePro row;
+    ImgstatDevice *const device = measure_device(1);
+    write_planes(&shape);
+    cr_assert_eq(imgstat_file_open(decode_path, &how, &file, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_create(40, 1, 1, IMGSTAT_U8, 8, &row, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_page(file, 0, NULL, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_read(file, &row, NULL), IMGSTAT_OK);
+    warnings_report(&file->decoder->warnings, "first");
+    cr_assert_eq(imgstat_measure_file(device, file, 0, NULL, &record, NULL), IMGSTAT_OK);
+    warnings_report(&file->decoder->warnings, "first");
+    cr_expect_eq(heard.n, 1, "said again");
+    warnings_report(&file->decoder->warnings, "second");
+    cr_expect_eq(heard.n, 2);
+    cr_expect_not_null(strstr(heard.last, "second"));
+    imgstat_record_destroy(record);
+    imgstat_image_release(&row);
+    imgstat_device_close(device);
+    imgstat_file_close(file);
+}
+
+/* Where squares overflow all pages are read once more: what rows were hashed for does not count
+ * twice. It has the counts at once where the median is wanted. */
+Test(planes, hash_of_pages_that_are_read_twice)
+{
+    static const double samples[2][3] = {{1e300, -1e300, 5}, {2, 1e308, 7}};
+    static const uint32_t pages[2] = {0, 1};
+    TIFF *const tif = TIFFOpen(decode_path, "w");
+    for (int i = 0; i < 2; i++) {
+        TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 3);
+        TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 1);
+        TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, 64);
+        TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
+        TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        double row[3];
+        memcpy(row, samples[i], sizeof row);
+        cr_assert_gt(TIFFWriteEncodedStrip(tif, 0, row, sizeof row), 0);
+        cr_assert_eq(TIFFWriteDirectory(tif), 1);
+    }
+    TIFFClose(tif);
+    ImgstatFile *file;
+    ImgstatDevice *const device = measure_device(1);
+    uint8_t hash[2][16];
+    cr_assert_eq(imgstat_file_open(decode_path, NULL, &file, NULL), IMGSTAT_OK);
+    for (int i = 0; i < 2; i++) {
+        const ImgstatMeasure how = {.hash = true, .median = i};
+        ImgstatRecord *record;
+        cr_assert_eq(imgstat_measure_pages(device, file, pages, 2, &how, &record, NULL),
+                     IMGSTAT_OK);
+        cr_assert(imgstat_record_hash(record, hash[i]));
+        imgstat_record_destroy(record);
+    }
+    cr_expect_arr_eq(hash[0], hash[1], sizeof hash[0]);
+    imgstat_device_close(device);
+    imgstat_file_close(file);
+}

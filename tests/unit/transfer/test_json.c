@@ -235,6 +235,40 @@ static void expect_read(const char *text, bool good)
     transfer_destroy(transfer);
 }
 
+#define MEMBERS                                                                                    \
+    "\"method\":\"stretch\",\"like\":\"imgstat\",\"luma\":false,\"from\":{\"sample\":\"u32\","     \
+    "\"bits\":32},\"to\":{\"sample\":\"u32\",\"bits\":32,\"range\":[0,9]},\"maps\":[{\"gamma\":2}" \
+    "]"
+
+Test(transfer_json, sets)
+{
+    static const struct {
+        const char *transfers;
+        bool good;
+    } sets[] = {
+        {"[{" MEMBERS "}]", true},
+        {"[{\"channel\":{\"c\":0}," MEMBERS "},{\"channel\":{\"c\":1}," MEMBERS "}]", true},
+        {"[{\"channel\":{\"c\":1}," MEMBERS "},{\"channel\":{\"c\":1}," MEMBERS "}]", false},
+        {"[{" MEMBERS "},{" MEMBERS "}]", false},
+        {"[{\"channel\":{\"c\":4294967295}," MEMBERS "}]", true},
+        {"[{\"channel\":{\"c\":4294967296}," MEMBERS "}]", false},
+        {"[{\"channel\":{\"c\":-1}," MEMBERS "}]", false},
+        {"[{\"channel\":1," MEMBERS "}]", false},
+        {"[5]", false},
+        {"[null]", false},
+        {"[[]]", false},
+        {"[{" MEMBERS "},5]", false},
+        {"[]", false},
+        {"{}", false},
+        {"null", false},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "{\"imgstat_transfer\":2,\"transfers\":%s}", sets[i].transfers);
+        expect_read(text, sets[i].good);
+    }
+}
+
 /* Samples that the bits of an output do not hold ran into those beside them. */
 Test(transfer_json, bits_are_kept_to)
 {

@@ -667,6 +667,22 @@ Test(transfer, alpha_knows_no_nodata)
     imgstat_image_release(&image);
 }
 
+/* An end that is nodata moves inwards where there is another value. */
+Test(transfer, ranges_that_end_at_nodata)
+{
+    static const uint64_t cases[][5] = {/* range, nodata, and the range then */
+                                        {0, 255, 0, 1, 255}, {0, 255, 255, 0, 254},
+                                        {0, 255, 9, 0, 255}, {7, 8, 7, 8, 8},
+                                        {7, 8, 8, 7, 7},     {200, 200, 200, 200, 200}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        MapRange range = {.sample = IMGSTAT_U8, .lo_key = cases[i][0], .hi_key = cases[i][1]};
+        range_set_nodata(&range, IMGSTAT_U8, true, cases[i][2]);
+        cr_expect_eq(range.lo_key, cases[i][3], "case %zu", i);
+        cr_expect_eq(range.hi_key, cases[i][4], "case %zu", i);
+        cr_expect(range.has_nodata && range.nodata_key == cases[i][2]);
+    }
+}
+
 Test(transfer, halves)
 {
     /* every finite binary16 goes to a double and back */

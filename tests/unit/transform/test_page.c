@@ -411,3 +411,28 @@ Test(passthrough, what_is_matched_to_nothing_keeps_its_scale)
     imgstat_image_release(&rgb);
     imgstat_image_release(&bright);
 }
+
+/* One sample is left, which is black and white: no contrast, narrow or wide. */
+Test(passthrough, samples_of_which_one_is_not_clipped)
+{
+    static const uint32_t wide[4] = {5, 1, 30, 2};
+    static const uint8_t narrow[4] = {5, 1, 30, 2};
+    static const double clips[][2] = {{99.9, 0}, {0, 99.9}, {50, 49.99}, {60, 39}};
+    for (uint32_t n = 1; n <= 4; n++)
+        for (size_t k = 0; k < 4; k++) {
+            const ImgstatMethod method = {.transform = IMGSTAT_PERCENTILE,
+                                          .has_clip = true,
+                                          .clip_lo = clips[k][0],
+                                          .clip_hi = clips[k][1]};
+            ImagePro image = image_of(wide, n, 1, 1, IMGSTAT_U32, 32);
+            ImagePro out = made(&method, &image, -1);
+            cr_expect_arr_eq(out.host, wide, n * sizeof *wide, "%u samples, clip %zu", n, k);
+            imgstat_image_release(&image);
+            imgstat_image_release(&out);
+            image = image_of(narrow, n, 1, 1, IMGSTAT_U8, 8);
+            out = made(&method, &image, -1);
+            cr_expect_arr_eq(out.host, narrow, n, "%u samples, clip %zu", n, k);
+            imgstat_image_release(&image);
+            imgstat_image_release(&out);
+        }
+}
