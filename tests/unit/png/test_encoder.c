@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <tiffio.h>
+#include <unistd.h>
 
 TestSuite(png_write, .init = encode_begin, .fini = encode_end);
 
@@ -193,6 +195,30 @@ Test(png_write, twelve_bits_are_widened)
     free(pixels);
 }
 
+/* Gray of few bits beside alpha, which PNG has in 8 bits only: 15 becomes 255. */
+Test(png_write, few_bits_beside_alpha_are_widened)
+{
+    const EncodeOptions how = {.level = -1};
+    for (uint8_t bits = 1; bits < 8; bits *= 2) {
+        const EncodePage page = {.width = 31,
+                                 .height = 7,
+                                 .channels = 2,
+                                 .sample = IMGSTAT_U8,
+                                 .bits = bits,
+                                 .alpha = 1};
+        uint8_t *const pixels = encode_pixels(&page);
+        const unsigned factor = 255 / ((1u << bits) - 1);
+        Png png;
+        cr_assert_eq(encode_file(&png_format, &how, &page, NULL, NULL, pixels, 7, NULL),
+                     IMGSTAT_OK);
+        read_png(encode_path, &png);
+        for (size_t i = 0; i < 2 * 31 * 7; i++)
+            cr_assert_eq(png.rows[i / 62][i % 62], pixels[i] * factor, "%u bits", bits);
+        png_destroy_read_struct(&png.png, &png.info, NULL);
+        free(pixels);
+    }
+}
+
 /* ---- Palettes ---- */
 
 enum { COLORS = 11, PALETTE_WIDTH = 37, PALETTE_HEIGHT = 19 };
@@ -302,6 +328,37 @@ Test(png_write, what_png_cannot_hold)
         cr_assert_not_null(strstr(err.message, "TIFF"));
         cr_assert_eq(encode_entries(), 0);
     }
+}
+
+/* Three channels, as RGB has, but other colours. */
+Test(png_write, colours_that_png_does_not_have)
+{
+    static const EncodePage page = {
+        .width = 2, .height = 1, .channels = 3, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1};
+    const EncodeOptions how = {.level = -1};
+    uint8_t pixels[6] = {0};
+    char path[128];
+    ImgstatError err = {.message = ""};
+    ImgstatFile *like;
+    snprintf(path, sizeof path, "%s.tif", encode_path);
+    TIFF *const tif = TIFFOpen(path, "w");
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 2);
+    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 1);
+    TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, 3);
+    TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_CIELAB);
+    cr_assert_gt(TIFFWriteEncodedStrip(tif, 0, pixels, sizeof pixels), 0);
+    TIFFClose(tif);
+    cr_assert_eq(imgstat_file_open(path, NULL, &like, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_page(like, 0, NULL, NULL), IMGSTAT_OK);
+    cr_assert_eq(encode_file(&png_format, &how, &page, like, NULL, pixels, 1, &err),
+                 IMGSTAT_ERR_UNSUPPORTED);
+    cr_expect_not_null(strstr(err.message, "PNG cannot hold lab colours; write TIFF"), "%s",
+                       err.message);
+    imgstat_file_close(like);
+    unlink(path);
+    cr_expect_eq(encode_entries(), 0);
 }
 
 Test(png_write, rows_that_are_missing)
