@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <tiffio.h>
 #include <unistd.h>
 
 /* ---- The device ------------------------------------------------------------------------------ */
@@ -308,6 +309,30 @@ Test(fall_back, in_luma_and_by_tiles)
         const ImgstatBatch batch = {.method = methods[i], .threads = 2};
         cr_expect_geq(check_all(&batch, 2), 4, "method %zu", i);
     }
+}
+
+/* A device that fails at the second page has counted the first, which is counted anew. */
+Test(fall_back, in_a_later_page)
+{
+    static uint8_t row[200];
+    make_files(2, 200, 150, 1, IMGSTAT_U8);
+    TIFF *const tif = TIFFOpen(paths[0], "w");
+    for (uint32_t page = 0; page < 3; page++) {
+        TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 200);
+        TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 100);
+        TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, 8);
+        TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        for (uint32_t y = 0; y < 100; y++) {
+            for (uint32_t x = 0; x < 200; x++)
+                row[x] = (uint8_t)(80 * page + (x + y) % 70);
+            cr_assert_gt(TIFFWriteScanline(tif, row, y, 0), 0);
+        }
+        cr_assert_eq(TIFFWriteDirectory(tif), 1);
+    }
+    TIFFClose(tif);
+    const ImgstatBatch batch = {
+        .method = {.transform = IMGSTAT_EQUALIZE}, .threads = 1, .together = IMGSTAT_BY_ALL};
+    cr_expect_geq(check_all(&batch, 2), 4);
 }
 
 /* The first worker's device, or another's, cannot be opened. */
