@@ -51,12 +51,44 @@ FORCE_INLINE bool map_block(const Plan *plan, const double *x, size_t n, double 
     return map_values(&plan->line, IMGSTAT_F32, false, x, n, y);
 }
 
+/* `bytes`, of a sample, and `step` are constants where this is inlined. */
+FORCE_INLINE void store_same(size_t bytes, uint64_t raw, double nodata, const double *x, size_t n,
+                             unsigned char *to, size_t step)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char *const at = to + i * step * bytes;
+        store_raw(at, bytes, x[i] == nodata ? raw : load_raw(at, bytes));
+    }
+}
+
+/* Stores the integers that pass: all are nodata, and become the same. */
+FORCE_INLINE void store_nodata(const Map *map, double nodata, const double *x, size_t n,
+                               unsigned char *to, size_t step)
+{
+    const uint64_t raw =
+        map_raw(map, map->from, map->to.sample, sample_raw(map->from, map->nodata_key));
+    switch (sample_bits(map->to.sample)) {
+    case 8:
+        store_same(1, raw, nodata, x, n, to, step);
+        return;
+    case 16:
+        store_same(2, raw, nodata, x, n, to, step);
+        return;
+    case 32:
+        store_same(4, raw, nodata, x, n, to, step);
+        return;
+    default:
+        store_same(8, raw, nodata, x, n, to, step);
+    }
+}
+
 FORCE_INLINE void map_blocks(const Plan *plan, const unsigned char *from, size_t step, size_t n,
                              unsigned char *to)
 {
     const ImgstatSample in = plan->map->from, out = plan->map->to.sample;
     const size_t in_step = step * sample_bits(in) / 8, out_step = step * sample_bits(out) / 8;
     const double nodata = plan->is_line ? plan->line.passthrough : plan->ratio.passthrough;
+    const bool floats = sample_is_float(in);
     double x[BLOCK], y[BLOCK];
     Passthrough passthrough;
     for (size_t first = 0; first < n; first += BLOCK) {
@@ -65,11 +97,13 @@ FORCE_INLINE void map_blocks(const Plan *plan, const unsigned char *from, size_t
         unsigned char *const target = to + first * out_step;
         load_block(in, source, step, here, x);
         const bool some_stay = map_block(plan, x, here, y);
-        if (some_stay)
+        if (some_stay && floats)
             find_passthrough(plan->map, nodata, source, step, x, here, &passthrough);
         store_block(plan->output, y, here, target, step);
-        if (some_stay)
+        if (some_stay && floats)
             store_passthrough(plan->map, &passthrough, target, step);
+        else if (some_stay)
+            store_nodata(plan->map, nodata, x, here, target, step);
     }
 }
 

@@ -267,30 +267,52 @@ static void uncount(const Target *to, const unsigned char *x, uint16_t channel, 
                        (sample_key(sample, raw) >> (sample_bits(sample) - 16))] -= n;
 }
 
+typedef struct Packing {
+    const Target *to;
+    const CpuBlock *block;
+    uint16_t channel;
+    size_t *valid; /* how many are packed */
+} Packing;
+
+FORCE_INLINE void pack_of(ImgstatSample sample, const Packing *p, const uint8_t *mask)
+{
+    const ImagePro *const image = p->to->image;
+    const size_t bytes = sample_bits(sample) / 8, stride = bytes * image->channels;
+    const unsigned char *const from = p->block->pixels + p->channel * bytes;
+    unsigned char *const into = p->to->planar;
+    const bool has_nodata = image->has_nodata;
+    const uint64_t nodata = image->nodata_key;
+    Tally *const tally = &p->to->tally[p->channel];
+    size_t n = 0, masked = 0;
+    for (size_t i = 0; i < p->block->n; i++) {
+        const uint64_t raw = load_raw(from + i * stride, bytes);
+        const bool in = !mask || mask[i];
+        store_raw(into + n * bytes, bytes, raw);
+        n += in & !(has_nodata & (sample_key(sample, raw) == nodata));
+        masked += !in;
+    }
+    tally->masked += masked;
+    tally->nodata += p->block->n - masked - n;
+    *p->valid = n;
+}
+
+FORCE_INLINE void pack_call(ImgstatSample sample, const void *call)
+{
+    const Packing *const p = call;
+    if (p->block->mask)
+        pack_of(sample, p, p->block->mask);
+    else
+        pack_of(sample, p, NULL);
+}
+
 /* Packs the samples of a channel of wide integers that are not masked and not nodata; counts the
  * others. */
 static size_t pack(const Target *to, const CpuBlock *block, uint16_t channel)
 {
-    const ImagePro *image = to->image;
-    const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
-    const unsigned char *from = block->pixels + channel * bytes;
-    unsigned char *into = to->planar;
-    Tally *tally = &to->tally[channel];
-    size_t n = 0;
-    for (size_t i = 0; i < block->n; i++, from += stride) {
-        const bool masked = block->mask && !block->mask[i];
-        const uint64_t raw = load_raw(from, bytes);
-        const bool empty =
-            image->has_nodata && !masked && sample_key(image->sample, raw) == image->nodata_key;
-        if (bytes == 4) /* sizes that compilers know */
-            memcpy(into + 4 * n, from, 4);
-        else
-            memcpy(into + 8 * n, from, 8);
-        n += !masked && !empty;
-        tally->masked += masked;
-        tally->nodata += empty;
-    }
-    return n;
+    size_t valid;
+    const Packing packing = {to, block, channel, &valid};
+    for_wide_sample(to->image->sample, pack_call, &packing);
+    return valid;
 }
 
 /* Copies `size` bytes of n pixels that are `stride` bytes apart, pixel `other` in the place of
