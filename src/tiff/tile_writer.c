@@ -2,6 +2,7 @@
 /* tile_writer.c: from image rows to the bytes of one strip or tile: packed by us; deflated by
  * us, compressed otherwise by libtiff, which writes a file of one strip into memory. */
 #include "base/byteswap.h"
+#include "base/compiler.h"
 #include "base/pixel.h"
 #include "base/sample.h"
 #include "codec/deflate.h"
@@ -185,8 +186,24 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
 /* Samples of one plane from interleaved pixels. */
 static void gather(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
 {
-    for (size_t x = 0; x < pixels; x++)
-        store_raw(to + x * bytes, bytes, load_raw(from + x * bytes * channels, bytes));
+    const size_t stride = bytes * channels;
+    switch (bytes) { /* sizes that compilers know */
+    case 1:
+        for (size_t x = 0; x < pixels; x++)
+            to[x] = from[x * stride];
+        break;
+    case 2:
+        for (size_t x = 0; x < pixels; x++)
+            memcpy(to + 2 * x, from + x * stride, 2);
+        break;
+    case 4:
+        for (size_t x = 0; x < pixels; x++)
+            memcpy(to + 4 * x, from + x * stride, 4);
+        break;
+    default:
+        for (size_t x = 0; x < pixels; x++)
+            memcpy(to + 8 * x, from + x * stride, 8);
+    }
 }
 
 /* The integer of `bits` < 64 bits that is nearest to one of `bytes` bytes. */
@@ -200,28 +217,57 @@ static uint64_t limited(uint64_t v, size_t bytes, bool is_signed, unsigned bits)
     return v < full ? v : full;
 }
 
-/* n samples, limited to `bits` bits, as a stream of bits, first bit highest. */
+/* A stream of bits that is written, first bit highest. */
+typedef struct BitWriter {
+    uint8_t *to;
+    uint64_t held; /* its lowest bits are not yet written: fewer than a word of them */
+    unsigned n_held;
+} BitWriter;
+
+enum { WRITER_WORD = 32 };
+
+/* Writes the lowest n <= WRITER_WORD bits. */
+FORCE_INLINE void put_bits(BitWriter *writer, uint64_t bits, unsigned n)
+{
+    writer->held = writer->held << n | (bits & ((UINT64_C(1) << n) - 1));
+    writer->n_held += n;
+    if (writer->n_held < WRITER_WORD)
+        return;
+    writer->n_held -= WRITER_WORD;
+    store_number(writer->to, writer->held >> writer->n_held, WRITER_WORD / 8, true);
+    writer->to += WRITER_WORD / 8;
+}
+
+/* n samples of `bytes` bytes, limited to `bits` bits, as a stream. The first two are constants
+ * where this is inlined. */
+FORCE_INLINE void pack_from(size_t bytes, bool is_signed, const uint8_t *from, unsigned bits,
+                            size_t n, uint8_t *to)
+{
+    BitWriter writer = {.to = to};
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t v = limited(load_raw(from + i * bytes, bytes), bytes, is_signed, bits);
+        const bool wide = bytes * 8 > WRITER_WORD && bits > WRITER_WORD;
+        if (wide)
+            put_bits(&writer, v >> WRITER_WORD, bits - WRITER_WORD);
+        put_bits(&writer, v, wide ? WRITER_WORD : bits);
+    }
+    for (; writer.n_held >= 8; writer.n_held -= 8)
+        *writer.to++ = (uint8_t)(writer.held >> (writer.n_held - 8));
+    if (writer.n_held > 0)
+        *writer.to = (uint8_t)(writer.held << (8 - writer.n_held));
+}
+
 static void pack_bits(const uint8_t *from, ImgstatSample sample, unsigned bits, size_t n,
                       uint8_t *to)
 {
-    const size_t bytes = imgstat_sample_bytes(sample);
     const bool is_signed = sample_is_signed(sample);
-    unsigned held = 0, n_held = 0; /* bits not yet written, below 8 between samples */
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t v = limited(load_raw(from + i * bytes, bytes), bytes, is_signed, bits);
-        for (unsigned left = bits; left > 0;) {
-            const unsigned take = left < 8 - n_held ? left : 8 - n_held;
-            held = held << take | (unsigned)(v >> (left - take) & ((1u << take) - 1));
-            n_held += take;
-            left -= take;
-            if (n_held == 8) {
-                *to++ = (uint8_t)held;
-                held = n_held = 0;
-            }
-        }
-    }
-    if (n_held > 0)
-        *to = (uint8_t)(held << (8 - n_held));
+    const size_t bytes = imgstat_sample_bytes(sample);
+    if (bytes == 1 && !is_signed)
+        pack_from(1, false, from, bits, n, to);
+    else if (bytes == 2 && !is_signed)
+        pack_from(2, false, from, bits, n, to);
+    else
+        pack_from(bytes, is_signed, from, bits, n, to);
 }
 
 static void swap_samples(uint8_t *bytes, size_t n, unsigned bits)

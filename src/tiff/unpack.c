@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unpack.c: from samples of any width in a decoded row to whole samples in an image row. */
 #include "base/byteswap.h"
+#include "base/compiler.h"
 #include "base/pixel.h"
 #include "base/sample.h"
 #include "tiff/decoder.h"
@@ -30,6 +31,7 @@ void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n)
 
 /* ---- Packed samples ---- */
 
+/* Quicker than unpack_any. */
 static void unpack_twelves(const uint8_t *from, uint16_t *to, size_t n)
 {
     size_t i = 0;
@@ -102,25 +104,40 @@ static void unpack_triples(const TiffLayout *layout, ImgstatSample sample, const
     }
 }
 
+/* Unpacks samples to `bytes` bytes each, a constant where this is inlined. Those in the last 8
+ * bytes are read bit by bit, since no more of them may be read. */
+FORCE_INLINE void unpack_to(size_t bytes, unsigned bits, uint64_t sign, const uint8_t *from,
+                            uint8_t *to, size_t n)
+{
+    enum { WINDOW = 8, WIDEST = 57 /* bits within 8 bytes, wherever they begin */ };
+    const size_t all = (n * bits + 7) / 8;
+    const size_t quick = bits <= WIDEST && all >= WINDOW ? (8 * (all - WINDOW) + 7) / bits : 0;
+    size_t i = 0;
+    for (size_t at = 0; i < quick; i++, at += bits) {
+        uint64_t window;
+        memcpy(&window, from + at / 8, WINDOW);
+        window = host_big_endian ? window : __builtin_bswap64(window);
+        store_raw(to + i * bytes, bytes, ((window << at % 8 >> (64 - bits)) ^ sign) - sign);
+    }
+    for (; i < n; i++)
+        store_raw(to + i * bytes, bytes, (stream_bits(from, i, bits) ^ sign) - sign);
+}
+
 static void unpack_any(unsigned bits, ImgstatSample sample, const uint8_t *from, void *to, size_t n)
 {
     const uint64_t sign = sample_is_signed(sample) ? (uint64_t)1 << (bits - 1) : 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t value = (stream_bits(from, i, bits) ^ sign) - sign;
-        switch (sample_bits(sample)) {
-        case 8:
-            ((uint8_t *)to)[i] = (uint8_t)value;
-            break;
-        case 16:
-            ((uint16_t *)to)[i] = (uint16_t)value;
-            break;
-        case 32:
-            ((uint32_t *)to)[i] = (uint32_t)value;
-            break;
-        default:
-            ((uint64_t *)to)[i] = value;
-            break;
-        }
+    switch (sample_bits(sample)) {
+    case 8:
+        unpack_to(1, bits, sign, from, to, n);
+        break;
+    case 16:
+        unpack_to(2, bits, sign, from, to, n);
+        break;
+    case 32:
+        unpack_to(4, bits, sign, from, to, n);
+        break;
+    default:
+        unpack_to(8, bits, sign, from, to, n);
     }
 }
 

@@ -48,6 +48,7 @@ CBMC_FAULTS = [
     ("any_rows", "codec/running_sum.c", "i + word <= n; i", "i <= n; i"),
     ("any_samples", "tiff/predictor.c", "big_endian ? b : bytes - 1 - b", "big_endian ? b : bytes - b"),
     ("any_samples", "tiff/unpack.c", "i + 1 < n; i += 2", "i < n; i += 2"),
+    ("any_samples", "tiff/unpack.c", "bits <= WIDEST && all >= WINDOW", "bits <= WIDEST"),
     ("any_lzw", "tiff/lzw.c", "string.length + SLACK)", "string.length)"),
     ("any_lzw", "tiff/lzw.c", "code > s.next || s.next == CODES", "code > s.next"),
     ("any_records", "record/record_code.c", "EXACT_LIMBS - first)", "EXACT_LIMBS)"),

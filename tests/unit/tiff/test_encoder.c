@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_encoder.c: TIFFs written from known samples, read back with libtiff: types, layouts,
  * compression, byte order, fields, palettes, lossy inputs, BigTIFF, a disk that is full. */
+#include "base/byteswap.h"
 #include "helper_encode.h"
 #include "tiff/encoder.h"
 
@@ -416,6 +417,101 @@ Test(tiff_write, depth_may_change)
     /* libtiff 4.3 cannot: nothing was written, for lack of memory as it was said */
     expect_predictor(IMGSTAT_U64,
                      TIFFLIB_VERSION < 20220520 ? PREDICTOR_NONE : PREDICTOR_HORIZONTAL);
+}
+
+/* ---- Packed samples ---- */
+
+/* Sets bit i of a stream, first bit highest. */
+static void set_bit(uint8_t *row, size_t i)
+{
+    row[i / 8] |= (uint8_t)(128 >> i % 8);
+}
+
+/* Samples of `bits` bits of a pattern; every fifth is the largest. */
+static void make_packed(uint8_t *row, size_t n, unsigned bits, bool is_signed)
+{
+    for (size_t i = 0; i < n; i++)
+        for (unsigned b = 0; b < bits; b++)
+            if (i % 5 == 0 ? b > 0 || !is_signed : encode_pattern(i, b, 0, 32) >> 7 & 1)
+                set_bit(row, i * bits + b);
+}
+
+/* Opens a file of one such row, which lies in the planes or in pixels of `channels` samples. */
+static ImgstatFile *packed_file(unsigned bits, bool is_signed, uint16_t channels, bool separate,
+                                const uint8_t *row, size_t bytes)
+{
+    char input[128];
+    ImgstatFile *file = NULL;
+    ImgstatError err = {.message = ""};
+    snprintf(input, sizeof input, "%s/packed.tif", encode_folder);
+    TIFF *const tif = TIFFOpen(input, "wl");
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, WIDTH);
+    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 1);
+    TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, bits);
+    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, channels);
+    TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, is_signed ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT);
+    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC,
+                 channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tif, TIFFTAG_PLANARCONFIG, separate ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
+    for (uint32_t plane = 0; plane < (separate ? channels : 1u); plane++)
+        cr_assert_eq(TIFFWriteRawStrip(tif, plane, (void *)(uintptr_t)row, (tmsize_t)bytes),
+                     (tmsize_t)bytes);
+    TIFFClose(tif);
+    cr_assert_eq(imgstat_file_open(input, NULL, &file, &err), IMGSTAT_OK, "%s", err.message);
+    return file;
+}
+
+/* A copy has the bits of its input; samples beyond their bits become the largest. */
+static void copy_packed(unsigned bits, bool is_signed, uint16_t channels, bool separate)
+{
+    enum { MOST = WIDTH * 3 * 8 };
+    const size_t n = (size_t)WIDTH * (separate ? 1 : channels), bytes = (n * bits + 7) / 8;
+    uint8_t row[MOST] = {0}, got[MOST];
+    const EncodeOptions how = {.level = -1};
+    ImgstatError err = {.message = ""};
+    ImgstatPage page;
+    ImagePro image;
+    make_packed(row, n, bits, is_signed);
+    ImgstatFile *const file = packed_file(bits, is_signed, channels, separate, row, bytes);
+    cr_assert_eq(imgstat_file_page(file, 0, &page, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(imgstat_image_create(WIDTH, 1, channels, page.sample, page.bits, &image, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_read(file, &image, &err), IMGSTAT_OK, "%s", err.message);
+    const size_t sample = imgstat_sample_bytes(page.sample);
+    for (size_t i = 0; i < (size_t)WIDTH * channels; i++)
+        if ((separate ? i / channels : i) % 5 == 0) {
+            uint8_t *const at = (uint8_t *)image.host + i * sample;
+            memset(at, 0xFF, sample);
+            at[host_big_endian ? 0 : sample - 1] = is_signed ? 0x7F : 0xFF;
+        }
+    const EncodePage to = {.width = WIDTH,
+                           .height = 1,
+                           .channels = channels,
+                           .sample = page.sample,
+                           .bits = page.bits,
+                           .alpha = -1};
+    cr_assert_eq(encode_file(&tiff_format, &how, &to, file, NULL, image.host, 1, &err), IMGSTAT_OK,
+                 "%s", err.message);
+    imgstat_image_release(&image);
+    imgstat_file_close(file);
+    TIFF *const tif = TIFFOpen(encode_path, "r");
+    uint16_t written = 0;
+    TIFFGetField(tif, TIFFTAG_BITSPERSAMPLE, &written);
+    cr_assert_eq(written, bits);
+    for (uint32_t plane = 0; plane < (separate ? channels : 1u); plane++) {
+        cr_assert_eq(TIFFReadRawStrip(tif, plane, got, MOST), (tmsize_t)bytes);
+        cr_assert_arr_eq(got, row, bytes, "%u bits, signed %d, %u channels, separate %d", bits,
+                         is_signed, channels, separate);
+    }
+    TIFFClose(tif);
+}
+
+Test(tiff_write, packed_samples_keep_their_bits)
+{
+    for (unsigned bits = 1; bits < 64; bits++)
+        for (unsigned way = 0; way < 6; way++)
+            if (bits != 8 && bits != 16 && bits != 32)
+                copy_packed(bits, way % 2 && bits > 1, way < 2 ? 1 : 3, way >= 4);
 }
 
 /* ---- Large files, full disks ---- */
