@@ -15,6 +15,7 @@ import termios
 
 import harness
 from harness import TESTDATA, check, png, run, tiff
+from tiff_tree import gray, write
 
 STYLE = re.compile(r"\033\[[0-9;]*m")
 LONG = "a-name-that-is-longer-than-any-table-has-room-for-{}-and-ends-ümlaut.png"
@@ -79,6 +80,28 @@ def test_channels(program, folder):
     check(all(f"\033[{code}m" in shown for code in (31, 32, 34)), shown)
     check(plain(shown) == run(program, "hist", "--width", 80, image).stdout.decode(), "bars are the same")
     check("\033" not in show(program, "hist", "--shards", 2, "--state", folder / "state", image, stderr=False), "shards")
+
+
+def test_pages_as_one(program, folder):
+    """The margin was that of the samples of one page, and the title of a plot had the size of the first page."""
+    image = folder / "a.tif"
+    for sizes, size in (([(8, 8)] * 20, "8 x 8"), ([(8, 8), (16, 77)], "several sizes")):
+        image.write_bytes(write([gray([bytes(width)] * height, "B") for width, height in sizes]))
+        rows = [line for line in run(program, "hist", "--ascii", "--by", "file", image).stdout.decode().splitlines()
+                if " |" in line or " +-" in line]
+        count = str(sum(width * height for width, height in sizes))
+        check(len(rows) == 9 and rows[0].startswith(f"{count} |") and
+              all(row[len(count) + 1] in "|+" for row in rows), f"{size}: {rows}")
+        run(program, "hist", "--force", "--by", "file", "--plot", folder / "a.svg", image)
+        check(f">a.tif, {size}, u8</text>" in (folder / "a.svg").read_text(), size)
+
+
+def test_drawing_options(program, _):
+    """JSON and CSV ignored options that are for the drawing."""
+    for style in ("--json", "--csv"):
+        for words in (["--log"], ["--ascii"], ["--width", 40], ["--height", 3]):
+            done = run(program, "hist", style, *words, TESTDATA / "good-example.png", status=2)
+            check(done.stdout == b"" and b"are for what is drawn" in done.stderr, f"{style} {words}: {done.stderr}")
 
 
 def test_warnings(program, folder):

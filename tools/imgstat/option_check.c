@@ -95,6 +95,10 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return check_compare(name, o);
     if ((o->bins > 0 || o->has_range) && command != COMMAND_HIST && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
+    if ((o->log || o->ascii || o->plot_width > 0 || o->plot_height > 0) &&
+        o->style != OUTPUT_PEOPLE)
+        return usage_error(name, "--log, --width, --height and --ascii are for what is drawn: they "
+                                 "exclude --json and --csv");
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (fields_have(&o->fields, FIELD_PERCENTILES) && o->n_percentiles == 0)

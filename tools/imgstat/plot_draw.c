@@ -173,8 +173,12 @@ static char *title_of(const Report *report)
         const ImgstatPage *const page = report->page;
         const PageName number = report_page_name(report);
         char *const name = text_display(text_base(report->name));
-        fprintf(out, "%s%s%s, %u x %u, %s", name, number.text[0] != '\0' ? " " : "", number.text,
-                page->width, page->height, imgstat_sample_name(page->sample));
+        fprintf(out, "%s%s%s, ", name, number.text[0] != '\0' ? " " : "", number.text);
+        if (report_same_size(report))
+            fprintf(out, "%u x %u, ", page->width, page->height);
+        else
+            fputs("several sizes, ", out);
+        fputs(imgstat_sample_name(page->sample), out);
         free(name);
     }
     memory_stream_close(out);

@@ -143,7 +143,7 @@ static void draw_channel(FILE *out, const Report *report, uint16_t channel, cons
 static uint64_t most_samples(const Report *report)
 {
     uint64_t most = (uint64_t)report->page->width * report->page->height;
-    for (uint16_t c = 0; report->merged != NULL && c < report->page->channels; c++) {
+    for (uint16_t c = 0; c < imgstat_record_channels(report->record); c++) {
         ImgstatStats stats;
         imgstat_record_stats(report->record, c, &stats);
         most = stats.count > most ? stats.count : most;
