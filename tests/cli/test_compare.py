@@ -84,6 +84,17 @@ def test_not_a_number(program, folder):
     (folder / "b.tif").write_bytes(tiff("f32", 3, 2, [nan, inf, -0.0, 2.0, 1.0, 5.0]))
     got = compare(program, folder / "a.tif", folder / "b.tif")["samples"]
     check(got["different"] == 2 and got["largest"] == 1 and got["at"] == [0, 1], got)
+    for sample, letter, nans in (("f16", "H", (0x7E00, 0xFE00, 0x7C01)), ("f32", "I", (0x7FC00000, 0xFFC00000, 0x7FC00001)),
+                                 ("f64", "Q", (0x7FF8 << 48, 0xFFF8 << 48, (0x7FF8 << 48) + 1))):
+        zeros = tiff(sample, 3, 1, [0.0] * 3)  # bytes of NaN take the place of their samples
+        size = struct.calcsize(letter)
+        for name, values in (("c.tif", nans[:1] * 3), ("d.tif", nans)):
+            (folder / name).write_bytes(zeros[:8] + struct.pack(f"<3{letter}", *values) + zeros[8 + 3 * size:])
+        got = compare(program, folder / "c.tif", folder / "d.tif")["samples"]
+        check(got["count"] == 3 and got["different"] == 0, f"{sample}: all NaN are equal: {got}")
+    (folder / "b.tif").write_bytes(tiff("f32", 3, 2, [nan, inf, nan, 1.0, nan, 5.0]))
+    text = run(program, "compare", folder / "a.tif", folder / "b.tif").stdout
+    check(text.endswith(b"1 of 6 samples differ; no difference is a finite number.\n"), text)
 
 
 def test_far(program, folder):
@@ -113,6 +124,17 @@ def test_unlike(program, folder):
     check(got["samples"] is None and is_near(got["channels"][0]["distance"], want), got)
     got = compare(program, folder / "a.tif", folder / "c.tif")
     check(got["samples"] is None and got["channels"][0]["distance"] is None, got)
+
+
+def test_more_channels(program, folder):
+    """Channels that one of the two lacks were left out without a word."""
+    for name, channels in (("rgb.tif", 3), ("rgba.tif", 4), ("gray.tif", 1)):
+        (folder / name).write_bytes(tiff("u8", 2, 1, range(2 * channels), channels))
+    for a, b, warning in (("rgb.tif", "rgba.tif", b"rgba.tif: warning: 3 of its 4 channels are compared: rgb.tif has no more\n"),
+                          ("rgb.tif", "gray.tif", b"rgb.tif: warning: 1 of its 3 channels is compared: gray.tif has no more\n"),
+                          ("rgb.tif", "rgb.tif", b"")):
+        check(run(program, "compare", a, b, cwd=folder).stderr == warning, f"{a}, {b}")
+        check(run(program, "compare", "--quiet", "--json", a, b, cwd=folder).stderr == b"", f"--quiet {a}, {b}")
 
 
 def test_records(program, folder):

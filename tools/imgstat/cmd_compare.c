@@ -216,6 +216,10 @@ static void put_samples(const Comparison *c)
         return;
     }
     text_grouped(different, d->different);
+    if (!(d->largest > 0)) {
+        printf("%s of %s samples differ; no difference is a finite number.\n", different, all);
+        return;
+    }
     text_short(largest, d->largest);
     text_short(mean, d->mean);
     text_short(rms, d->rms);
@@ -310,6 +314,21 @@ static void print_json(const Comparison *c)
     line_print(stdout, object);
 }
 
+/* Says which channels only one of the two has. */
+static void warn_channels(const Comparison *c)
+{
+    const uint16_t n = channels_of(c);
+    const Compared *const more = c->a.kind.channels > n ? &c->a : &c->b;
+    if (c->options->quiet || more->kind.channels == n)
+        return;
+    char *const name = text_display(more->name), *const other = text_display(
+                                                     more == &c->a ? c->b.name : c->a.name);
+    text_put_warning(stderr, name, "%u of its %u channels %s compared: %s has no more", (unsigned)n,
+                     (unsigned)more->kind.channels, n == 1 ? "is" : "are", other);
+    free(name);
+    free(other);
+}
+
 static bool draw(const Comparison *c)
 {
     const Options *const o = c->options;
@@ -345,6 +364,7 @@ static void compare(const Options *o)
     if (result == IMGSTAT_OK) {
         imgstat_record_kind(c.a.record, &c.a.kind);
         imgstat_record_kind(c.b.record, &c.b.kind);
+        warn_channels(&c);
         c.alike = compare_is_alike(&c.a, &c.b);
         if (c.alike)
             result = compare_samples(&c.a, &c.b, &c.samples, &error);

@@ -135,8 +135,10 @@ static double float_of(ImgstatSample sample, uint64_t raw)
 /* The absolute difference of two samples: of integers exact, then rounded. */
 static double apart_of(ImgstatSample sample, size_t bytes, uint64_t a, uint64_t b)
 {
-    if (text_is_float(sample))
-        return fabs(float_of(sample, a) - float_of(sample, b));
+    if (text_is_float(sample)) {
+        const double x = float_of(sample, a), y = float_of(sample, b);
+        return isnan(x) && isnan(y) ? 0 : fabs(x - y);
+    }
     const bool is_signed = sample == IMGSTAT_I8 || sample == IMGSTAT_I16 || sample == IMGSTAT_I32 ||
                            sample == IMGSTAT_I64;
     const uint64_t sign = is_signed ? (uint64_t)1 << (8 * bytes - 1) : 0;
