@@ -14,6 +14,7 @@ import random
 import re
 import shutil
 import subprocess
+import tarfile
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -139,6 +140,11 @@ def plant(folder):
 
 def lines(program, *words, status=0):
     return [json.loads(line) for line in run(program, "report", "--json", *words, status=status).stdout.splitlines()]
+
+
+def page_data(text):
+    """What a page has for its script."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
 
 
 def is_near(got, want):
@@ -268,9 +274,58 @@ def test_fail_on(program, folder):
         run(program, "report", "--fail-on", text, folder, status=status)
     found = lines(program, "--fail-on", "clipped-high>99", folder)
     check(not any("clipped-high" in line["flags"] for line in found), "a threshold is that of JSON")
-    for text in ("clip", "clipped<1", "dark>1", "clipped>", "clipped>x", "clipped>1,,", ">1", "", "clipped,"):
+    (folder / "black.tif").write_bytes(tiff("u8", 2, 2, [0] * 12, 3))
+    found = lines(program, "--fail-on", "clipped-low>100%", folder / "black.tif")  # which was the threshold of both
+    check(found[0]["flags"] == ["constant", "clipped-low-all", "low-contrast"], str(found))
+    for text in ("clip", "clipped-", "low", "odd", "clipped<1", "dark>1", "clipped>", "clipped>%", "clipped>x", "clipped>1,,", ">1", "", "clipped,"):
         done = run(program, "report", "--fail-on", text, folder, status=2)
         check(b"--fail-on" in done.stderr, done.stderr)
+
+
+def test_no_image(program, folder):
+    """A folder and an archive without images were damaged images."""
+    (folder / "none").mkdir()
+    tarfile.open(folder / "none.tar", "w").close()
+    shutil.copy(TESTDATA / "good-example.png", folder)
+    names = "none", "good-example.png", "none.tar", "no.png"
+    done = run(program, "report", "--json", *names, cwd=folder, status=1)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    check([line["file"] for line in found] == list(names) and
+          [line["flags"] for line in found] == [[], [], [], ["damaged"]], done.stdout)
+    check([line.get("error") for line in found] == ["io", None, "io", "io"] and
+          b"1 measured, 3 failed" in done.stderr, f"{done.stdout} {done.stderr}")
+    done = run(program, "report", *names, "-o", "page.html", cwd=folder, status=1)
+    check(done.stdout.split() == [b"2", b"images", b"1", b"damaged"], done.stdout)
+    text = (folder / "page.html").read_text()
+    check("2 files (1 damaged), 2 images, 1 with a flag." in text, "the page counts as the command does")
+    data = page_data(text)
+    check(data["empty"] == [0, 2] and sorted(data["messages"]) == ["0", "2", "3"], str(data))
+
+
+def test_large_floats(program, folder):
+    """Constant floats from 2^53 on had no flag: their scale was empty."""
+    for value in (0.0, 1e15, 2.0 ** 53, 1e20, -1e300, 1.5e308):
+        (folder / "a.tif").write_bytes(tiff("f64", 3, 2, [value] * 6))
+        found = lines(program, folder / "a.tif")
+        check(found[0]["flags"] == ["constant", "low-contrast"] and found[0]["range"] == 0, f"{value}: {found}")
+
+
+def test_bins(program, folder):
+    """Bins of 3 and of 4 values were beside each other: a comb that was not in the images."""
+    (folder / "a.tif").write_bytes(tiff("u16", 25, 40, range(1000)))
+    run(program, "report", folder / "a.tif", "-o", folder / "page.html")
+    points = re.search(r'<g class="linear"><polyline class="[^"]*" points="([^"]*)"', (folder / "page.html").read_text())[1]
+    heights = [point.split(",")[1] for point in points.split()]
+    check(len(heights) == 250 and set(heights) == {"0.0"}, str(heights))
+
+
+def test_no_sample(program, folder):
+    """The thumbnail of an image without a valid sample had a filter of NaN."""
+    (folder / "a.tif").write_bytes(tiff("u8", 3, 2, [1, 2, 3, 4, 5, 6]))
+    (folder / "b.tif").write_bytes(tiff("u8", 3, 2, [0] * 6))
+    run(program, "report", "--nodata", 0, folder, "-o", folder / "page.html")
+    filters = re.findall(r'style="--one:([^"]*)"', (folder / "page.html").read_text())
+    check(len(filters) == 2 and not any("nan" in one for one in filters), str(filters))
 
 
 def test_records(program, folder):

@@ -10,7 +10,7 @@
 /* For people: how many images have each flag. */
 static void print_counts(const Survey *survey)
 {
-    const size_t images = survey->n + (size_t)survey->merged;
+    const size_t images = survey_images(survey);
     printf("%zu image%s\n", images, images == 1 ? "" : "s");
     for (size_t k = 0; k < N_FLAGS; k++) {
         const size_t n = survey_count(survey, k);

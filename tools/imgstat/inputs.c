@@ -172,6 +172,7 @@ static bool next_of_directory(InputStream *stream, Input *out)
     if (none) {
         *out = input_of(text_copy(stream->directory));
         out->problem = walk_problem(stream->directory, why_none(stream->options));
+        out->empty = true;
     }
     free(stream->directory);
     stream->directory = NULL;
@@ -336,6 +337,7 @@ static bool next_of_archive(InputStream *stream, Input *out)
         *out = input_of(text_copy(stream->archive.path));
         out->problem = walk_problem(out->path, whole ? "no image in this archive"
                                                      : "no such member in this archive");
+        out->empty = whole;
     }
     stream->members++;
     if (!more)

@@ -9,6 +9,7 @@ typedef struct Input {
     char *path;        /* owned; without pages */
     size_t below;      /* offset in path of the name that an output folder mirrors */
     char *problem;     /* owned; NULL, or why this name leads to no file: a sentence naming it */
+    bool empty;        /* that problem: a folder or an archive without images */
     char *pages;       /* owned; as ImgstatJob.pages */
     TarMember *member; /* owned; NULL: a file; else "a.tar/b.png", and path is only a name */
     size_t

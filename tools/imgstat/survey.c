@@ -111,6 +111,7 @@ static void take_found(Run *run, size_t job, Found *found)
         survey->images =
             text_room(survey->images, survey->n, &survey->capacity, sizeof *survey->images);
         survey->images[survey->n++] = *image;
+        survey->empties += image->empty;
     }
     survey->files++;
     survey->failed += failed;
@@ -131,6 +132,7 @@ static void report_problems(Run *run, size_t before)
         const Input *const input = &run->window.items[run->reported];
         Found found = {0};
         fail_image(add_image(&found), input->path, IMGSTAT_ERR_IO, input->problem);
+        found.images[0].empty = input->empty;
         take_found(run, 0, &found);
     }
 }

@@ -72,6 +72,7 @@ typedef struct SurveyImage {
     char *name;       /* name with the page; owned */
     char *message;    /* message of a failure; owned; NULL: it was measured */
     const char *word; /* word of that failure */
+    bool empty;       /* that failure: a folder or an archive without images, which is no image */
     SurveyKind *kind; /* NULL after a failure */
     const char *format;
     uint32_t width, height;
@@ -103,6 +104,7 @@ typedef struct Survey {
     pthread_mutex_t lock;
     uint64_t files, failed;
     uint64_t merged; /* images of records, which are not among `images` */
+    size_t empties;  /* those of `images` that are none */
     size_t below;    /* offset of what follows the folder that all names share */
 } Survey;
 
@@ -129,6 +131,8 @@ uint16_t survey_colour(const ImgstatKind *kind, uint16_t i);
 
 /* Computes the measures that compare images, and all flags. */
 bool survey_finish(Survey *survey);
+/* Returns how many images there are. */
+size_t survey_images(const Survey *survey);
 /* Returns how many images have a flag. */
 size_t survey_count(const Survey *survey, size_t flag);
 

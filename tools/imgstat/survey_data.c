@@ -202,7 +202,15 @@ static void put_messages(const Survey *survey, FILE *out)
         fputc('"', out);
         any = true;
     }
-    fputs("},\n", out);
+    fputs("},\n\"empty\":[", out);
+    any = false;
+    for (size_t i = 0; i < survey->n; i++) {
+        if (!survey->images[i].empty)
+            continue;
+        fprintf(out, "%s%zu", any ? "," : "", i);
+        any = true;
+    }
+    fputs("],\n", out);
 }
 
 static void put_flags(const Survey *survey, FILE *out)

@@ -49,7 +49,10 @@ const Flag flag_table[N_FLAGS] = {
 /* "clipped" means all flags that begin with "clipped-". */
 static bool is_named(const char *flag, const char *name, size_t length)
 {
-    return strncmp(flag, name, length) == 0 && (flag[length] == '\0' || flag[length] == '-');
+    static const char all[] = "clipped";
+    const bool several = length == sizeof all - 1 && strncmp(name, all, length) == 0;
+    return strncmp(flag, name, length) == 0 &&
+           (flag[length] == '\0' || (several && flag[length] == '-'));
 }
 
 static bool take_item(Survey *survey, const char *item, size_t length)
@@ -70,8 +73,9 @@ static bool take_item(Survey *survey, const char *item, size_t length)
     survey->failing |= found;
     if (!has_threshold)
         return true;
+    const bool any = end > item + word + 1;
     end += *end == '%';
-    if (end == item + word + 1 || end != item + length || !isfinite(threshold))
+    if (!any || end != item + length || !isfinite(threshold))
         return usage_error(name, "--fail-on takes flags such as clipped>1%%,constant, not '%.*s'",
                            (int)length, item);
     for (size_t i = 0; i < N_FLAGS; i++) {
@@ -226,7 +230,7 @@ static bool has_flag(const Survey *survey, const SurveyImage *image, size_t flag
     const double value = image->measure[flag_table[flag].measure];
     const double threshold = survey->threshold[flag];
     if (image->kind == NULL)
-        return flag == 0;
+        return flag == 0 && !image->empty;
     switch (flag_table[flag].way) {
     case FLAG_ABOVE:
         return value > threshold;
@@ -265,6 +269,11 @@ static void set_bins(const SurveyKind *kind, ImgstatMeasure *how)
     }
     how->has_range = how->lo < how->hi;
     how->bins = 256;
+    if (how->has_range && !kind->is_float) { /* as many values each: others would show a comb */
+        const double values = how->hi - how->lo, each = ceil(values / how->bins);
+        how->bins = (uint32_t)ceil(values / each);
+        how->hi = how->lo + how->bins * each;
+    }
 }
 
 static bool compute_kind(SurveyKind *kind, const char *command, bool full_scale)
@@ -294,7 +303,9 @@ static bool compute_kind(SurveyKind *kind, const char *command, bool full_scale)
     }
     if (kind->is_float) {
         kind->lo = kind->black;
-        kind->hi = kind->white > kind->black ? kind->white : kind->black + 1;
+        kind->hi = kind->white > kind->black
+                       ? kind->white
+                       : fmax(kind->black + 1, nextafter(kind->black, INFINITY));
     }
     if (full_scale) { /* so that inputs and outputs can be compared */
         kind->black = kind->lo;
@@ -364,6 +375,11 @@ bool survey_finish(Survey *survey)
         for (size_t k = 0; k < N_FLAGS; k++)
             survey->images[i].flags |= (uint32_t)has_flag(survey, &survey->images[i], k) << k;
     return true;
+}
+
+size_t survey_images(const Survey *survey)
+{
+    return survey->n - survey->empties + (size_t)survey->merged;
 }
 
 size_t survey_count(const Survey *survey, size_t flag)

@@ -100,7 +100,7 @@ static Chosen choose(const Survey *survey)
 static void put_filter(const SurveyImage *image, FILE *out)
 {
     const double range = image->kind->white - image->kind->black;
-    const bool one = range > 0 && isfinite(range);
+    const bool one = range > 0 && isfinite(range) && isfinite(image->white - image->black);
     const double slope = one ? (image->white - image->black) / range : 1;
     const double offset = one ? (image->black - image->kind->black) / range : 0;
     if (offset <= 0)
@@ -227,10 +227,10 @@ static void put_summary(Survey *survey, FILE *out)
     size_t flagged = 0;
     for (size_t i = 0; i < survey->n; i++)
         flagged += survey->images[i].flags != 0;
-    put_count(out, survey->files, "file", "files");
+    put_count(out, survey->files - survey->empties, "file", "files");
     fputs(" (", out);
-    put_count(out, survey->failed, "damaged), ", "damaged), ");
-    put_count(out, survey->n + (size_t)survey->merged, "image", "images");
+    put_count(out, survey->failed - survey->empties, "damaged), ", "damaged), ");
+    put_count(out, survey_images(survey), "image", "images");
     fputs(", ", out);
     put_count(out, flagged, "with a flag", "with flags");
     fprintf(out, ". Made by imgstat %s.", imgstat_version());

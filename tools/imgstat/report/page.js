@@ -41,10 +41,11 @@
   const findFlags = () => {
     flags = new Uint32Array(data.n);
     for (const i in data.messages) flags[i] = 1; // damaged: the first flag
+    for (const i of data.empty) flags[i] = 0; // folders without images
     data.flags.forEach((flag, k) => {
       const values = columns[flag.measure], isFlagged = passes[flag.way];
       const threshold = values instanceof Float32Array ? Math.fround(flag.threshold) : flag.threshold; // 0.3 is not above 0.3
-      let n = k === 0 ? Object.keys(data.messages).length : 0;
+      let n = k === 0 ? Object.keys(data.messages).length - data.empty.length : 0;
       for (let i = 0; i < data.n; i++) {
         if (!isFlagged(values[i], threshold)) continue; // nor are the NaN of damaged ones
         flags[i] |= 1 << k;
