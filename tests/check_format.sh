@@ -19,7 +19,7 @@ files=$(find src kernels tools tests -path tests/install/abi -prune -o \
 # shellcheck disable=SC2086 # our file names have no spaces
 if ! findings=$($program --dry-run -Werror $files 2>&1); then
     echo "Not formatted (places to change, file):"
-    echo "$findings" | grep 'error:' | cut -d: -f1 | sort | uniq -c
+    echo "$findings" | grep -a 'error:' | cut -d: -f1 | sort | uniq -c
     echo "Run: clang-format -i FILE"
     exit 1
 fi

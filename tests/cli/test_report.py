@@ -326,6 +326,9 @@ def test_no_sample(program, folder):
     run(program, "report", "--nodata", 0, folder, "-o", folder / "page.html")
     filters = re.findall(r'style="--one:([^"]*)"', (folder / "page.html").read_text())
     check(len(filters) == 2 and not any("nan" in one for one in filters), str(filters))
+    run(program, "report", "--nodata", 0, folder / "b.tif", "-o", folder / "none.html")
+    pastes = [(folder / name).read_text().count("To paste") for name in ("page.html", "none.html")]
+    check(pastes == [1, 0], f"no mean to paste: {pastes}")
 
 
 def test_records(program, folder):

@@ -104,6 +104,24 @@ def test_drawing_options(program, _):
             check(done.stdout == b"" and b"are for what is drawn" in done.stderr, f"{style} {words}: {done.stderr}")
 
 
+def test_many_columns(program, folder):
+    """Columns from the 65th on were not below each other."""
+    (folder / "a.tif").write_bytes(tiff("f32", 3, 2, [0.5, 1.25, 300, 4, 5, 6]))
+    (folder / "b.tif").write_bytes(tiff("f32", 3, 2, [1, 2, 3, 4, 5, 60000]))
+    rows = run(program, "stats", "--percentiles", ",".join(map(str, range(101))), "a.tif", "b.tif", cwd=folder).stdout.decode().splitlines()
+    ends = [[word.end() for word in re.finditer(r"\S+", row)][2:] for row in rows]  # numbers end at one place
+    check(len(rows) == 3 and all(len(one) == 106 and one == ends[0] for one in ends), str(ends))
+
+
+def test_long_title(program, folder):
+    """The title of a plot left the picture where the name of the file was long."""
+    name = "x" * 100 + "-ümlaut.tif"
+    (folder / name).write_bytes(tiff("u8", 2, 1, [1, 2]))
+    run(program, "hist", "--plot", folder / "a.svg", folder / name)
+    title = re.search(r'font-size="15">([^<]*)<', (folder / "a.svg").read_text())[1]
+    check(re.fullmatch(r"x+…x*-ümlaut\.tif, 2 x 1, u8", title) and len(title) == 44 + len(", 2 x 1, u8"), title)
+
+
 def test_warnings(program, folder):
     image = folder / "w.png"
     image.write_bytes(png(8, 8, 8, bytes(64)))

@@ -172,7 +172,9 @@ static char *title_of(const Report *report)
     } else {
         const ImgstatPage *const page = report->page;
         const PageName number = report_page_name(report);
-        char *const name = text_display(text_base(report->name));
+        enum { LONGEST = 44 }; /* what the width has room for, in PNG */
+        char *const whole = text_display(text_base(report->name));
+        char *const name = text_shorten(whole, LONGEST);
         fprintf(out, "%s%s%s, ", name, number.text[0] != '\0' ? " " : "", number.text);
         if (report_same_size(report))
             fprintf(out, "%u x %u, ", page->width, page->height);
@@ -180,6 +182,7 @@ static char *title_of(const Report *report)
             fputs("several sizes, ", out);
         fputs(imgstat_sample_name(page->sample), out);
         free(name);
+        free(whole);
     }
     memory_stream_close(out);
     return title;

@@ -12,13 +12,14 @@
 #include <unistd.h>
 
 /* Enough rows to see the usual widths, few enough to fill one screen at a time. */
-enum { WAITING_MAX = 64, COLUMNS_MAX = 64, WIDEST_NAME = 48, NARROWEST_NAME = 12 };
+enum { WAITING_MAX = 64, WIDEST_NAME = 48, NARROWEST_NAME = 12 };
 
 struct Table {
     char *waiting[WAITING_MAX];
     size_t n_waiting;
-    bool fixed; /* widths are chosen */
-    size_t widths[COLUMNS_MAX];
+    bool fixed;     /* widths are chosen */
+    size_t *widths; /* n_columns of them */
+    size_t n_columns;
     size_t name;   /* columns that a name may take; longer ones are shortened on a terminal */
     size_t screen; /* columns of the terminal; 0: it is none */
     bool headed;   /* the header is printed */
@@ -31,13 +32,28 @@ Table *table_create(void)
     return table;
 }
 
+static size_t columns_of(const char *line)
+{
+    size_t columns = 1;
+    for (const char *s = line; *s != '\0'; s++)
+        columns += *s == '\t';
+    return columns;
+}
+
 static void fix_widths(Table *table)
 {
+    table->n_columns = 1;
+    for (size_t i = 0; i < table->n_waiting; i++) {
+        const size_t columns = columns_of(table->waiting[i]);
+        table->n_columns = columns > table->n_columns ? columns : table->n_columns;
+    }
+    table->widths = text_alloc(table->n_columns * sizeof *table->widths);
+    memset(table->widths, 0, table->n_columns * sizeof *table->widths);
     for (size_t i = 0; i < table->n_waiting; i++) {
         const char *cell = table->waiting[i];
         if (strchr(cell, '\t') == NULL)
             continue;
-        for (size_t column = 0; column < COLUMNS_MAX && cell != NULL; column++) {
+        for (size_t column = 0; cell != NULL; column++) {
             const char *const tab = strchr(cell, '\t');
             char *const text =
                 text_copy_part(cell, tab != NULL ? (size_t)(tab - cell) : strlen(cell));
@@ -51,7 +67,7 @@ static void fix_widths(Table *table)
         }
     }
     size_t others = 0;
-    for (size_t column = 1; column < COLUMNS_MAX; column++)
+    for (size_t column = 1; column < table->n_columns; column++)
         others += table->widths[column] > 0 ? 2 + table->widths[column] : 0;
     if (table->screen > 0) {
         const size_t room = table->screen > others ? table->screen - others : 0;
@@ -85,13 +101,11 @@ static void print_name(const Table *table, const char *name)
 
 static void print_cells(const Table *table, char *line)
 {
-    size_t columns = 1;
-    for (const char *s = line; *s != '\0'; s++)
-        columns += *s == '\t';
+    const size_t columns = columns_of(line);
     char *rest = line;
     for (size_t column = 0; column < columns; column++) {
         char *const cell = strsep(&rest, "\t");
-        const size_t width = column < COLUMNS_MAX ? table->widths[column] : 0;
+        const size_t width = column < table->n_columns ? table->widths[column] : 0;
         const bool right = cell[0] == CELL_RIGHT;
         const bool last = column + 1 == columns || (column + 2 == columns && *rest == '\0');
         if (column > 0 && !(column + 1 == columns && cell[0] == '\0'))
@@ -141,6 +155,7 @@ void table_destroy(Table *table)
         return;
     for (size_t i = 0; i < table->n_waiting; i++)
         free(table->waiting[i]);
+    free(table->widths);
     free(table);
 }
 

@@ -177,7 +177,8 @@ static void put_names(const Survey *survey, FILE *out)
     for (size_t i = 0; i < survey->n; i++) {
         char *const name = text_display(survey->images[i].name + survey->below);
         size_t shared = 0;
-        while (shared < SHARED_MOST && name[shared] == last[shared] && name[shared] > 0)
+        while (shared < SHARED_MOST && name[shared] == last[shared] && name[shared] != '\0' &&
+               (unsigned char)name[shared] < 0x80)
             shared++;
         const char mark[] = {(char)('0' + shared), '\0'};
         fputs(i > 0 ? "\\n" : "", out);

@@ -46,6 +46,12 @@ static void put_list(const SurveyKind *kind, const char *name, bool deviation, b
 
 static void put_paste(const SurveyKind *kind, FILE *out)
 {
+    for (uint16_t i = 0; i < survey_colours(&kind->kind); i++) {
+        ImgstatStats s;
+        imgstat_record_stats(kind->record, survey_colour(&kind->kind, i), &s);
+        if (!isfinite(s.mean) || !isfinite(s.stddev))
+            return;
+    }
     if (!kind->is_float) {
         fputs("<p>To paste, with samples scaled to 0 ... 1:</p>\n<pre>Normalize(", out);
         put_list(kind, "mean", false, true, out);
