@@ -122,6 +122,17 @@ def test_long_title(program, folder):
     check(re.fullmatch(r"x+…x*-ümlaut\.tif, 2 x 1, u8", title) and len(title) == 44 + len(", 2 x 1, u8"), title)
 
 
+def test_plot_and_record(program, folder):
+    """A plot followed the record on standard output, and took its place in a file."""
+    (folder / "is.svg").write_text("kept")
+    (folder / "other.svg").symlink_to("is.svg")
+    for plot, record in (("-", "-"), ("new.svg", "new.svg"), ("is.svg", "./other.svg")):
+        done = run(program, "hist", "--force", "--by", "all", "--plot", plot, "--save-record", record,
+                   TESTDATA / "good-example.png", cwd=folder, status=2)
+        check(done.stdout == b"" and f"both become {plot}\n".encode() in done.stderr, f"{plot}: {done.stderr}")
+    check((folder / "is.svg").read_text() == "kept" and not (folder / "new.svg").exists(), "nothing is written")
+
+
 def test_warnings(program, folder):
     image = folder / "w.png"
     image.write_bytes(png(8, 8, 8, bytes(64)))
