@@ -38,9 +38,9 @@ static bool on_start(void *context, const XmlTag *tag)
         return true;
     const bool scale = is_attribute(tag, "role", "scale") || is_attribute(tag, "role", "offset");
     const bool unit = is_attribute(tag, "role", "unittype");
-    const bool told = scale || unit || is_statistics(tag);
-    const bool band = walk->other_bands && !told && xml_has(tag, "sample");
-    walk->goes = walk->in_item && (told || band);
+    const bool of_values = scale || unit || is_statistics(tag);
+    const bool band = walk->other_bands && !of_values && xml_has(tag, "sample");
+    walk->goes = walk->in_item && (of_values || band);
     walk->n_left += !walk->goes;
     walk->n_gone += walk->goes;
     walk->n_scales += walk->goes && scale;

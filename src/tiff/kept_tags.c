@@ -40,7 +40,7 @@ static bool is_level(uint16_t tag)
            tag == TAG_NOISE_PROFILE || tag == TAG_NEW_RAW_DIGEST;
 }
 
-/* Whether a field tells of values or places of the input that are not those of the output. */
+/* Whether a field describes values or places of the input that are not those of the output. */
 static bool is_of_input(const Keeping *keeping, uint16_t tag)
 {
     const char *const why =

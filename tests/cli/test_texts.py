@@ -94,7 +94,7 @@ def test_imagej_given_range(program, folder):
 
 
 def test_imagej_no_range(program, folder):
-    """Floats of meanstd have no range: ImageJ was told to show all numbers that there are, which is one gray."""
+    """Floats of meanstd have no range: ImageJ got all numbers that there are, which it shows as one gray."""
     for depth in ("float", "16"):
         pages, _ = transform(program, folder, hyperstack(), "--method", "meanstd=50%,10%", "--depth", depth)
         start = pages[0][IJ_COUNTS][0]
