@@ -30,7 +30,7 @@ TRANSFORMS = (["normalize"], ["normalize", "--fast", "--channels=luma", "--depth
               ["normalize", "--format=tiff", "--depth=float"], ["normalize", "--method=percentile", "--level=6"],
               ["normalize", "--nodata=3"], ["equalize", "--together=file"])
 
-PICTURES, TIFFS, STACKS = (150, 100, 30) if all_run() else (45, 40, 15)
+PICTURES, TIFFS, STACKS = (150, 100, 30) if all_run() else (45, 60, 15)
 
 
 def gpu(**more):
