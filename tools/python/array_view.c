@@ -87,10 +87,10 @@ static int set_dims(ArrayView *view, const char *what, int n)
 
 static void c_strides(ArrayView *view, size_t bytes)
 {
-    int64_t stride = (int64_t)bytes;
+    uint64_t stride = bytes; /* it wraps around where no memory holds the array */
     for (int i = view->n_dims - 1; i >= 0; i--) {
-        view->strides[i] = stride;
-        stride *= view->shape[i];
+        view->strides[i] = (int64_t)stride;
+        stride *= (uint64_t)view->shape[i];
     }
 }
 
@@ -446,13 +446,13 @@ void array_view_close(ArrayView *view)
 
 bool array_view_contiguous(const ArrayView *view)
 {
-    int64_t stride = (int64_t)imgstat_sample_bytes(view->sample);
+    uint64_t stride = imgstat_sample_bytes(view->sample); /* it may wrap around, as above */
     for (int i = view->n_dims - 1; i >= 0; i--) {
         if (view->shape[i] == 0)
             return true;
-        if (view->shape[i] != 1 && view->strides[i] != stride)
+        if (view->shape[i] != 1 && view->strides[i] != (int64_t)stride)
             return false;
-        stride *= view->shape[i];
+        stride *= (uint64_t)view->shape[i];
     }
     return true;
 }
