@@ -36,7 +36,7 @@ def python():
 def main():
     environment = dict(os.environ, PYTHONPATH=str(package), PYTHONDONTWRITEBYTECODE="1")
     if preload := sanitizer():
-        environment |= {"LD_PRELOAD": ":".join(preload), "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=1"}  # Python leaks at its end
+        environment |= {"LD_PRELOAD": ":".join(preload), "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:malloc_context_size=1"}  # it leaks at its end
         environment["PYTHONMALLOC"] = "malloc"
     with tempfile.TemporaryDirectory() as folder:
         environment["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
