@@ -52,6 +52,31 @@ static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
     }
 }
 
+/* Copies every `step`th of n samples of 1, 2, 4 or 8 bytes to every `to_step`th; `to` may be
+ * `from`.
+ */
+static inline void copy_samples(size_t bytes, const unsigned char *from, size_t step, size_t n,
+                                unsigned char *to, size_t to_step)
+{
+    switch (bytes) { /* sizes that compilers know */
+    case 1:
+        for (size_t i = 0; i < n; i++)
+            to[i * to_step] = from[i * step];
+        break;
+    case 2:
+        for (size_t i = 0; i < n; i++)
+            store_raw(to + i * to_step * 2, 2, load_raw(from + i * step * 2, 2));
+        break;
+    case 4:
+        for (size_t i = 0; i < n; i++)
+            store_raw(to + i * to_step * 4, 4, load_raw(from + i * step * 4, 4));
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            store_raw(to + i * to_step * 8, 8, load_raw(from + i * step * 8, 8));
+    }
+}
+
 /* Unpacks n samples of 1, 2 or 4 bits, first bit highest, to a byte each. */
 static inline void unpack_bits(unsigned bits, const uint8_t *from, uint8_t *to, size_t n)
 {

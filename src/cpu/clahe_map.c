@@ -245,7 +245,7 @@ static void store_passthrough(const Clahe *clahe, const ImagePro *band, uint32_t
     const uint32_t nodata = clahe->has_nodata ? (uint32_t)clahe->nodata_key : none;
     const uint32_t avoided = clahe->to.has_nodata ? (uint32_t)clahe->to.nodata_key : none;
     const uint16_t instead = (uint16_t)range_avoid(&clahe->to, avoided);
-    for (uint32_t i = 0; keeps && i < n; i++) {
+    for (uint32_t i = 0; keeps && i < n; i++) { /* the usual case, without branches */
         const uint16_t mapped = out[i] == avoided ? instead : out[i];
         out[i] = (key[i] == nodata) | (mask && !mask[i]) ? key[i] : mapped;
     }

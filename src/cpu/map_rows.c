@@ -165,16 +165,6 @@ static void map_singly_of(const Map *map, const unsigned char *from, size_t step
     }
 }
 
-/* Copies every `step`th of n samples of 4 or 8 bytes to every `to_step`th; `to` may be `from`. */
-static void copy_samples(size_t bytes, const unsigned char *from, size_t step, size_t n,
-                         unsigned char *to, size_t to_step)
-{
-    for (size_t i = 0; bytes == 4 && i < n; i++)
-        store_raw(to + i * to_step * 4, 4, load_raw(from + i * step * 4, 4));
-    for (size_t i = 0; bytes == 8 && i < n; i++)
-        store_raw(to + i * to_step * 8, 8, load_raw(from + i * step * 8, 8));
-}
-
 bool map_power_fits(const Map *map)
 {
     return map->kind == MAP_POWER && !sample_is_narrow(map->from) &&

@@ -21,7 +21,6 @@ typedef struct BatchPage {
 
 struct PageBatch {
     Device *device;
-    void *stream; /* the device's own */
     DevMem memory;
     DevMem checks_there; /* its beginning */
     void *list;          /* host_alloc: what the device decodes */

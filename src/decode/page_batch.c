@@ -38,7 +38,6 @@ ImgstatResult page_batch_create(Device *device, size_t bytes, PageBatch **out, I
     if (!batch)
         return error_memory(err, sizeof *batch, "a batch of pages");
     batch->device = device;
-    batch->stream = device->stream;
     ImgstatResult res = ops->alloc(device, bytes, &batch->memory, err);
     if (res == IMGSTAT_OK)
         res =
@@ -314,13 +313,13 @@ ImgstatResult page_batch_send(PageBatch *batch, ImgstatError *err)
     size_t at;
     const DecodeWork work = list_work(batch, &at);
     const DevMem there = {batch->memory.address + at, decode_work_bytes(&work)};
-    return batch->device->ops->decode_async(batch->device, batch->stream, &work, there,
+    return batch->device->ops->decode_async(batch->device, batch->device->stream, &work, there,
                                             batch->checks_there, err);
 }
 
 ImgstatResult page_batch_wait(PageBatch *batch, ImgstatError *err)
 {
-    IMGSTAT_TRY(batch->device->ops->wait(batch->device, batch->stream, err));
+    IMGSTAT_TRY(device_wait(batch->device, err));
     return batch_read_checks(batch, err);
 }
 

@@ -112,7 +112,7 @@ static ImgstatResult count_decoded(PageBatch *batch, ImgstatError *err)
 ImgstatResult page_batch_count(PageBatch *batch, const PageCount *count, ImgstatError *err)
 {
     batch->count = *count;
-    IMGSTAT_TRY(batch->device->ops->wait(batch->device, batch->stream, err));
+    IMGSTAT_TRY(device_wait(batch->device, err));
     return count_decoded(batch, err);
 }
 

@@ -42,6 +42,7 @@ typedef struct DeviceCopy {
     void *to; /* in host_alloc's memory */
 } DeviceCopy;
 
+/* The copies of one call. */
 typedef struct DeviceCopies {
     const DeviceCopy *list; /* in host_alloc's memory, which stays until the stream is done */
     size_t n;

@@ -183,29 +183,6 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
 
 /* ---- Packing ---- */
 
-/* Samples of one plane from interleaved pixels. */
-static void gather(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
-{
-    const size_t stride = bytes * channels;
-    switch (bytes) { /* sizes that compilers know */
-    case 1:
-        for (size_t x = 0; x < pixels; x++)
-            to[x] = from[x * stride];
-        break;
-    case 2:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + 2 * x, from + x * stride, 2);
-        break;
-    case 4:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + 4 * x, from + x * stride, 4);
-        break;
-    default:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + 8 * x, from + x * stride, 8);
-    }
-}
-
 /* The integer of `bits` < 64 bits that is nearest to one of `bytes` bytes. */
 static uint64_t limited(uint64_t v, size_t bytes, bool is_signed, unsigned bits)
 {
@@ -349,7 +326,7 @@ static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePag
     if (shape->planes > 1) {
         if (!whole && !grow(packer, &packer->samples, &packer->samples_room, n * bytes))
             return false;
-        gather(from, bytes, pixels, page->channels, whole ? to : packer->samples);
+        copy_samples(bytes, from, page->channels, pixels, whole ? to : packer->samples, 1);
         from = packer->samples;
     } else if (whole) {
         memcpy(to, from, n * bytes);

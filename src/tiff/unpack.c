@@ -175,37 +175,13 @@ static void place_colors(const TiffDecoder *td, const uint8_t *from, uint32_t pi
     }
 }
 
-/* Samples of one plane to every channels-th place. */
-static void scatter(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
-{
-    const size_t stride = bytes * channels;
-    switch (bytes) {
-    case 1:
-        for (size_t x = 0; x < pixels; x++)
-            to[x * stride] = from[x];
-        break;
-    case 2:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + x * stride, from + 2 * x, 2);
-        break;
-    case 4:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + x * stride, from + 4 * x, 4);
-        break;
-    default:
-        for (size_t x = 0; x < pixels; x++)
-            memcpy(to + x * stride, from + 8 * x, 8);
-        break;
-    }
-}
-
 /* One plane of a palette image with further samples, which come behind the three colours. */
 static void place_color_plane(const TiffDecoder *td, const uint8_t *from, uint16_t plane,
                               uint32_t pixels, uint8_t *to)
 {
     const size_t channels = td->base.page.channels;
     if (plane > 0) {
-        scatter(from, 1, pixels, channels, to + 2 + plane);
+        copy_samples(1, from, 1, pixels, to + 2 + plane, channels);
         return;
     }
     for (size_t x = 0; x < pixels; x++)
@@ -226,5 +202,5 @@ void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
     else if (tiff_planes_together(td) == 1)
         memcpy(at, from, (size_t)pixels * channels * bytes);
     else
-        scatter(from, bytes, pixels, channels, at + plane * bytes);
+        copy_samples(bytes, from, 1, pixels, at + plane * bytes, channels);
 }

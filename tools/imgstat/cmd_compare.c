@@ -321,8 +321,8 @@ static void warn_channels(const Comparison *c)
     const Compared *const more = c->a.kind.channels > n ? &c->a : &c->b;
     if (c->options->quiet || more->kind.channels == n)
         return;
-    char *const name = text_display(more->name), *const other = text_display(
-                                                     more == &c->a ? c->b.name : c->a.name);
+    const Compared *const less = more == &c->a ? &c->b : &c->a;
+    char *const name = text_display(more->name), *const other = text_display(less->name);
     text_put_warning(stderr, name, "%u of its %u channels %s compared: %s has no more", (unsigned)n,
                      (unsigned)more->kind.channels, n == 1 ? "is" : "are", other);
     free(name);

@@ -131,8 +131,10 @@ uint16_t survey_colour(const ImgstatKind *kind, uint16_t i);
 
 /* Computes the measures that compare images, and all flags. */
 bool survey_finish(Survey *survey);
+
 /* Returns how many images there are. */
 size_t survey_images(const Survey *survey);
+
 /* Returns how many images have a flag. */
 size_t survey_count(const Survey *survey, size_t flag);
 
