@@ -13,6 +13,7 @@ np = pytest.importorskip("numpy")
 
 import cuda_arrays  # noqa: E402
 import imgstat  # noqa: E402
+import random_cases  # noqa: E402
 
 cuda = cuda_arrays.driver()
 STAND_IN = not hasattr(cuda.library, "cuStreamCreate")
@@ -129,6 +130,23 @@ def test_masks_and_references():
         assert np.array_equal(back(transform(there(x), mask=there(mask), nodata=9)), transform(x, mask=mask, nodata=9))
     assert np.array_equal(back(imgstat.match(there(x), there(ref))), imgstat.match(x, ref))
     assert np.array_equal(back(imgstat.equalize(there(x), alpha=2, channels="each")), imgstat.equalize(x, alpha=2, channels="each"))
+
+
+def test_channels_that_lie_apart():
+    """Records of CHW arrays, and references with other strides than their image, made the processor read GPU memory."""
+    x, planar = picture(), np.ascontiguousarray(picture("u1", (31, 41, 3), 9).transpose(2, 0, 1))
+    with pytest.raises(ValueError, match="channels last"):
+        imgstat.Record.of(there(planar), axes="CHW")
+    with pytest.raises(ValueError, match="channels last"):
+        imgstat.match(there(x), there(planar).like(planar.transpose(1, 2, 0)))
+    assert imgstat.Record.of(there(planar), axes="NHW") == imgstat.Record.of(planar, axes="NHW")
+
+
+def test_random_cases():
+    gpu = random_cases.Gpu()
+    for seed in range(60):
+        _, what, others = random_cases.run_case(seed, gpu=gpu)
+        assert not others, f"random_cases.py --gpu --first {seed} --cases 1: {what}: {others[0][0]}"
 
 
 def test_refused():

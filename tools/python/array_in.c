@@ -322,6 +322,12 @@ ImgstatResult array_image(const ArrayImages *images, size_t i, bool fill, ArrayS
     if (images->layout == ARRAY_INTERLEAVED)
         return describe(images, i, from.first, pitch_of(images), images->channels, scratch, out,
                         err);
+    if (images->view.memory == IMGSTAT_CUDA) {
+        *err = (ImgstatError){.code = IMGSTAT_ERR_ARG,
+                              .message = "the channels of a pixel lie apart in GPU memory: make "
+                                         "the array contiguous with the channels last"};
+        return err->code;
+    }
     const SampleCounts counts = counts_of(images);
     ImgstatResult res = reserve(&scratch->pixels, counts, err);
     if (res == IMGSTAT_OK && fill)

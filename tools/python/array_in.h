@@ -55,8 +55,8 @@ int array_images_open(State *state, PyObject *array, const char *what, const Arr
 void array_images_close(ArrayImages *images);
 
 /* Describes image i as interleaved, with its mask and nodata value. What lies otherwise is copied
- * to the scratch memory, or with `fill` false only has its place there. The interpreter's lock is
- * not needed. */
+ * to the scratch memory, or with `fill` false only has its place there; in GPU memory that is an
+ * error. The interpreter's lock is not needed. */
 ImgstatResult array_image(const ArrayImages *images, size_t i, bool fill, ArrayScratch *scratch,
                           ImagePro *out, ImgstatError *err);
 
