@@ -125,7 +125,8 @@ ImgstatResult fed_page_record(const FedPages *fed, const ImgstatPage *page, Buff
     if (!from)
         return IMGSTAT_OK;
     const ImagePro *const image = &from->image;
-    IMGSTAT_TRY(record_create(cache, image->sample, image->channels, batch->count.parts, out, err));
+    IMGSTAT_TRY(
+        record_reserve(cache, image->sample, image->channels, batch->count.parts, out, err));
     memcpy((*out)->tally, batch->counts + from->record_at,
            record_bytes(image->sample, image->channels, batch->count.parts));
     record_finalize(*out, image->has_nodata, image->nodata_key);

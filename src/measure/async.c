@@ -202,7 +202,7 @@ ImgstatResult imgstat_pending_record_of(ImgstatPending *pending, size_t i, void 
     how = how ? how : &result_least;
     IMGSTAT_TRY(check_question(pending, i, how, err));
     IMGSTAT_TRY(
-        record_create(pending->device->cache, from->sample, from->channels, 0, &record, err));
+        record_reserve(pending->device->cache, from->sample, from->channels, 0, &record, err));
     const ImgstatResult res = fetch_image(pending, i, stream, record->tally, err);
     if (res != IMGSTAT_OK) {
         record_destroy(record);

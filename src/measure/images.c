@@ -78,8 +78,8 @@ static ImgstatResult finish(const Round *round, size_t i, const unsigned char *c
     const ImagePro *const image = &round->images[i];
     const DeviceRecord *const from = &round->records[i];
     Record *record = NULL;
-    IMGSTAT_TRY(record_create(round->device->cache, from->sample, from->channels, from->parts,
-                              &record, err));
+    IMGSTAT_TRY(record_reserve(round->device->cache, from->sample, from->channels, from->parts,
+                               &record, err));
     memcpy(record->tally, counted, from->mem.bytes);
     record_finalize(record, image->has_nodata, image->nodata_key);
     if (!deviation_needs_bins(record) || (from->parts & RECORD_BINS))

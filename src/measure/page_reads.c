@@ -103,7 +103,7 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
         IMGSTAT_TRY(begin_extras(reader, err));
     IMGSTAT_TRY(record_check_bytes(page->sample, channels, parts, err));
     ImgstatResult res =
-        record_create(reader->device->cache, page->sample, channels, parts, &record, err);
+        record_reserve(reader->device->cache, page->sample, channels, parts, &record, err);
     reader->measures = true;
     for (uint16_t c = 0; res == IMGSTAT_OK && c < reader->planes; c++) {
         page_reader_set_plane(reader, c);

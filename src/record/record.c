@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The most bytes of counters: those of 2,047 channels of 16 bits. A hostile file has 65,535. */
 enum { RECORD_BYTES = 1 << 30 };
@@ -19,13 +20,13 @@ ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsign
     return IMGSTAT_OK;
 }
 
-ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
-                            unsigned parts, Record **out, ImgstatError *err)
+ImgstatResult record_reserve(BufferCache *cache, ImgstatSample sample, uint16_t channels,
+                             unsigned parts, Record **out, ImgstatError *err)
 {
     *out = NULL;
     const size_t bytes = record_bytes(sample, channels, parts); /* < 2^16 * 2^20: no overflow */
     Record *const record = calloc(1, sizeof *record);
-    Tally *const tally = buffer_cache_acquire_zeroed(cache, 1, bytes);
+    Tally *const tally = buffer_cache_acquire(cache, bytes);
     if (!record || !tally) {
         free(record);
         buffer_cache_release(tally);
@@ -35,6 +36,14 @@ ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t c
     if (record_parts_bins(sample, parts))
         record->bins = (uint64_t *)(void *)(tally + channels);
     *out = record;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
+                            unsigned parts, Record **out, ImgstatError *err)
+{
+    IMGSTAT_TRY(record_reserve(cache, sample, channels, parts, out, err));
+    memset((*out)->tally, 0, record_bytes(sample, channels, parts));
     return IMGSTAT_OK;
 }
 
@@ -191,6 +200,15 @@ static uint64_t drain(uint64_t *bins, uint64_t first, uint64_t last)
     return total;
 }
 
+/* Whether eight bins are empty. */
+static bool eight_empty(const uint64_t *bins)
+{
+    uint64_t any = 0;
+    for (unsigned k = 0; k < 8; k++)
+        any |= bins[k];
+    return any == 0;
+}
+
 static void settle_tally(ImgstatSample sample, Tally *tally, uint64_t *bins, bool has_nodata,
                          uint64_t nodata_key)
 {
@@ -205,9 +223,13 @@ static void settle_tally(ImgstatSample sample, Tally *tally, uint64_t *bins, boo
         tally->nan += drain(bins, 0, ninf - 1);
         tally->nan += drain(bins, pinf + 1, last);
     }
-    uint64_t low = 0, high = last;
+    uint64_t low = 0, high = last; /* there are a multiple of eight */
+    while (low + 8 < last && eight_empty(bins + low))
+        low += 8;
     while (low < last && !bins[low])
         low++;
+    while (high > low + 8 && eight_empty(bins + high - 7))
+        high -= 8;
     while (high > low && !bins[high])
         high--;
     tally->n = 0;

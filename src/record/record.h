@@ -82,6 +82,9 @@ ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsign
 /* cache: provides its counters, and may be released before the record. */
 ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err);
+/* As record_create, but tallies and bins are not set: all of them come from a device. */
+ImgstatResult record_reserve(BufferCache *cache, ImgstatSample sample, uint16_t channels,
+                             unsigned parts, Record **out, ImgstatError *err);
 /* Creates a record that has room for tallies, and sparse bins that are all empty. */
 ImgstatResult record_create_sparse(ImgstatSample sample, uint16_t channels, Record **out,
                                    ImgstatError *err);

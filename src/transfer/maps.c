@@ -138,14 +138,105 @@ void map_set_parameters(Map *map, const ImgstatMethod *method, const TransferSha
     }
 }
 
-/* Works as map_sample, but a match takes reference_quantile, which handles different depths. */
-static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
+/* ---- Tables ---- */
+
+static void table_fill(uint32_t *table, uint64_t first, uint64_t end, uint64_t key)
 {
-    if (map_is_passthrough(map, map->from, key) || map->kind != MAP_MATCH)
-        return map_sample(map, key);
-    const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
-    const uint64_t level = reference_quantile(map, reference, count, map->n);
-    return range_avoid(&map->to, range_clamp(&map->to, level));
+    for (uint64_t k = first; k < end; k++)
+        table[k] = (uint32_t)key;
+}
+
+/* MAP_AFFINE. Among integers from one key to the next quotient and remainder of range_ratio grow by
+ * the same amounts. */
+static void table_affine(const Map *map, uint32_t entries, uint32_t *table)
+{
+    const MapRange *const to = &map->to;
+    table_fill(table, 0, map->black + 1, to->lo_key);
+    table_fill(table, map->white, entries, to->hi_key);
+    if (sample_is_float(map->from) || sample_is_float(to->sample)) {
+        for (uint64_t key = map->black + 1; key < map->white; key++)
+            table[key] = (uint32_t)range_affine(to, map->from, map->black, map->white, key);
+        return;
+    }
+    const uint32_t span = (uint32_t)(to->hi_key - to->lo_key);
+    const uint32_t of = (uint32_t)(map->white - map->black);
+    const uint32_t step = span / of, rest = span % of;
+    uint32_t quotient = 0, remainder = 0;
+    for (uint64_t key = map->black + 1; key < map->white; key++) {
+        quotient += step;
+        remainder += rest;
+        const bool more = remainder >= of;
+        quotient += more;
+        remainder -= more ? of : 0;
+        table[key] = (uint32_t)(to->lo_key + ratio_finish(quotient, remainder, of));
+    }
+}
+
+/* MAP_EQUALIZE and MAP_MATCH: keys with one count have one output. A match takes
+ * reference_quantile, which handles different depths. */
+static void table_counts(const Map *map, const MapReference *reference, uint32_t entries,
+                         uint32_t *table)
+{
+    const uint32_t least = cdf_above(map->cdf, entries, 0); /* keys of the extrema */
+    const uint32_t most = cdf_above(map->cdf, entries, map->n - 1);
+    for (uint32_t key = least; key <= most; key++) {
+        if (key > least && map->cdf[key] == map->cdf[key - 1])
+            table[key] = table[key - 1];
+        else if (map->kind == MAP_EQUALIZE)
+            table[key] = (uint32_t)map_defined(map, key);
+        else
+            table[key] = (uint32_t)range_clamp(
+                &map->to, reference_quantile(map, reference, map->cdf[key], map->n));
+    }
+    const uint64_t below =
+        map->kind == MAP_EQUALIZE
+            ? map->to.lo_key
+            : range_clamp(&map->to, reference_quantile(map, reference, 1, map->n));
+    table_fill(table, 0, least, below);
+    table_fill(table, most, entries, table[most]);
+}
+
+/* Sets the key of the output of each defined sample, as if nothing were nodata. */
+static void table_keys(const Map *map, const MapReference *reference, uint32_t entries,
+                       uint32_t *table)
+{
+    if (map_is_identity(map))
+        for (uint32_t key = 0; key < entries; key++)
+            table[key] = key;
+    else if (map->kind == MAP_AFFINE)
+        table_affine(map, entries, table);
+    else if (map->kind == MAP_EQUALIZE || map->kind == MAP_MATCH)
+        table_counts(map, reference, entries, table);
+    else
+        for (uint32_t key = 0; key < entries; key++)
+            table[key] = map_undefined(map->from, key) ? 0 : (uint32_t)map_defined(map, key);
+}
+
+/* Makes samples of keys: those that pass keep their value, others avoid nodata. */
+static void table_samples(const Map *map, uint32_t entries, uint32_t *table)
+{
+    const MapRange *const to = &map->to;
+    const bool floats = sample_is_float(map->from);
+    const uint32_t first = floats ? (uint32_t)sample_key_infinity(map->from, true) + 1 : 0;
+    const uint32_t end = floats ? (uint32_t)sample_key_infinity(map->from, false) : entries;
+    const uint32_t nodata = (uint32_t)to->nodata_key;
+    const uint32_t other = (uint32_t)range_avoid(to, to->nodata_key);
+    const uint32_t sign = (uint32_t)1 << (sample_bits(to->sample) - 1), all = sign | (sign - 1);
+    if (to->has_nodata && !map_is_identity(map))
+        for (uint32_t key = first; key < end; key++)
+            table[key] = table[key] == nodata ? other : table[key];
+    for (uint32_t key = 0; key < first; key++)
+        table[key] = (uint32_t)map_unchanged(map, key);
+    for (uint32_t key = end; key < entries; key++)
+        table[key] = (uint32_t)map_unchanged(map, key);
+    if (map->has_nodata && map->nodata_key < entries)
+        table[map->nodata_key] = (uint32_t)map_unchanged(map, map->nodata_key);
+    if (sample_is_float(to->sample)) /* sample_raw, of many */
+        for (uint32_t key = 0; key < entries; key++)
+            table[key] ^= table[key] & sign ? sign : all;
+    else if (sample_is_signed(to->sample))
+        for (uint32_t key = 0; key < entries; key++)
+            table[key] ^= sign;
 }
 
 ImgstatResult map_make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
@@ -153,15 +244,18 @@ ImgstatResult map_make_table(Map *map, const ImgstatMethod *method, const MapSou
                              uint32_t *table, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(map->from);
-    const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
-    if (like)
+    if (method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0)
         IMGSTAT_TRY(compat_table(method, &map->to, source->cdf, rescaled, entries, table, err));
-    for (uint32_t key = 0; key < entries; key++) {
-        uint64_t to = like && !map_is_passthrough(map, map->from, key)
-                          ? range_avoid(&map->to, table[key])
-                          : table_key(map, reference, key);
-        table[key] = (uint32_t)sample_raw(map->to.sample, to);
-    }
+    else
+        table_keys(map, reference, entries, table);
+    table_samples(map, entries, table);
     map->cdf = map->reference_cdf = NULL;
     return IMGSTAT_OK;
+}
+
+void rescale_make_table(const Map *rescale, uint32_t *table)
+{
+    const uint32_t entries = sample_record_bins(rescale->from);
+    table_keys(rescale, NULL, entries, table);
+    table_samples(rescale, entries, table);
 }

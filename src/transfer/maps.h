@@ -26,6 +26,9 @@ ImgstatResult map_make_table(Map *map, const ImgstatMethod *method, const MapSou
                              const MapReference *reference, const uint32_t *rescaled,
                              uint32_t *table, ImgstatError *err);
 
+/* Narrow types: fills the table of Transfer.rescale. */
+void rescale_make_table(const Map *rescale, uint32_t *table);
+
 /* Wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH: completes a map. knots: room for as many as
  * source->ranks has; the map points to them. */
 void map_make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,

@@ -77,7 +77,7 @@ ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t f
     Map *const maps = calloc(n_maps, sizeof *maps);
     KnotTable **const knot_tables = calloc(n_maps, sizeof *knot_tables);
     uint32_t *const tables =
-        buffer_cache_acquire_zeroed(buffers, (n_maps + 1u) * entries, sizeof *tables);
+        buffer_cache_acquire(buffers, (n_maps + 1u) * entries * sizeof *tables);
     if (!transfer || !id || !maps || !knot_tables || !tables) {
         free(transfer);
         transfer_id_release(id);
@@ -99,9 +99,8 @@ ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t f
                            .rescale_table = tables + n_maps * entries};
     passthrough_maps(from, from_bits, to, to_bits, has_nodata, nodata_key, &transfer->rescale,
                      &transfer->passthrough);
-    for (size_t key = 0; key < entries; key++)
-        transfer->rescale_table[key] =
-            (uint32_t)sample_raw(to->sample, map_sample(&transfer->rescale, key));
+    if (entries)
+        rescale_make_table(&transfer->rescale, transfer->rescale_table);
     Map blank = {.from = from,
                  .to = *to,
                  .same_scale = transfer->passthrough.same_scale,
@@ -319,12 +318,17 @@ MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cd
 {
     const size_t n_bins = sample_record_bins(record->sample);
     const uint64_t *const bins = record->bins + channel * n_bins;
+    const Tally *const tally = &record->tally[channel];
+    const size_t first = tally->n > 0 ? tally->min_key : n_bins; /* not empty */
+    const size_t end = tally->n > 0 ? tally->max_key + 1 : n_bins;
     uint64_t sum = 0;
-    for (size_t k = 0; k < n_bins; k++) {
+    memset(cdf, 0, first * sizeof *cdf);
+    for (size_t k = first; k < end; k++) {
         sum += bins[k];
         cdf[k] = sum;
     }
-    const Tally *const tally = &record->tally[channel];
+    for (size_t k = end; k < n_bins; k++)
+        cdf[k] = sum;
     return (MapSource){.n = sum, .min_key = tally->min_key, .max_key = tally->max_key, .cdf = cdf};
 }
 
@@ -341,7 +345,7 @@ ImgstatResult transfer_create_counts(const ImgstatMethod *method, const Transfer
         IMGSTAT_TRY(record_joint(NULL, record, shape->alpha, &joint, err));
     const Record *const from = joint ? joint : record;
     MapSource *const sources = calloc(n_maps, sizeof *sources);
-    uint64_t *const cdf = calloc(n_maps * bins, sizeof *cdf);
+    uint64_t *const cdf = malloc(n_maps * bins * sizeof *cdf);
     ImgstatResult result =
         sources && cdf ? IMGSTAT_OK : error_memory(err, n_maps * bins * sizeof *cdf, "a transfer");
     for (uint16_t m = 0, c = 0; result == IMGSTAT_OK && m < n_maps; m++, c++) {

@@ -108,7 +108,7 @@ typedef struct ImgstatTransfer {
     Map passthrough;  /* maps images without contrast and, in luma mode, samples that are no colour
                        */
     uint32_t *tables; /* narrow types: n_maps tables of output bits by key */
-    uint32_t *rescale_table; /* narrow types: the table of `rescale` */
+    uint32_t *rescale_table; /* narrow types: the table of `rescale`, behind those of the maps */
     MapKnot *knots;          /* wide types: knots of all maps, one map after the other */
     KnotTable **knot_tables; /* n_maps; NULL where a map has none */
     Holes holes; /* filled when applied; set in a copy, for one call. All zero: nothing */
@@ -211,7 +211,8 @@ void range_set_hole(MapRange *range, uint64_t key);
 ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
                                    const TransferShape *shape, Transfer **out, ImgstatError *err);
 
-/* Creates a transfer whose maps have no parameters yet. transfer_prepare follows once they have. */
+/* Creates a transfer whose maps have no parameters and tables yet. transfer_prepare follows once
+ * they have. */
 ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
