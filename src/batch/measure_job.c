@@ -65,6 +65,7 @@ static void fail(Measuring *m, const uint32_t *number, const ImgstatError *error
         m->outcome->result = error->code;
         m->outcome->error = *error;
     }
+    m->outcome->cut |= error->code == IMGSTAT_ERR_CANCELLED && measure_cancelled(m->run->batch);
     m->failed++;
     if (m->good > 0 || m->failed == 1) {
         report_failure(m, number, error);
@@ -174,6 +175,7 @@ static bool measure_group(Measuring *m, ImgstatGrouping by, const uint32_t *numb
             add_to_dataset(m, *numbers, record);
         else
             imgstat_record_destroy(record);
+        m->outcome->cut |= !go_on;
         if (!go_on && m->outcome->result == IMGSTAT_OK)
             m->outcome->result = cancel_report(&m->outcome->error);
     } else {
@@ -336,7 +338,7 @@ void measure_work(MeasureRun *run, MeasureWorker *worker, size_t job, const FedP
         if (!done && run->batch->restarted)
             run->batch->restarted(run->batch->context, job);
     }
-    if (outcome->result != IMGSTAT_ERR_CANCELLED || !measure_cancelled(run->batch))
+    if (!outcome->cut)
         end_part(run, worker, what);
     outcome->seconds = job_clock() - start;
 }

@@ -38,6 +38,7 @@ typedef struct Outcome {
     ImgstatError error;
     uint64_t lost_rows;
     double seconds;
+    bool cut; /* the program ended it: a data set has nothing of it */
 } Outcome;
 
 /* Opens the next device of the batch for a worker. err is not NULL. */

@@ -578,7 +578,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_create(const Imgstat
 /* Adds what `from` holds, and drops what was computed of `into`. Associative and commutative.
  * IMGSTAT_ERR_ARG where the kinds differ, where one of two records of a wider type holds no
  * counts of leading bits (see ImgstatMeasure.mergeable), and where `into` is the record of a data
- * set, whose group and kind cannot change; IMGSTAT_ERR_LIMIT beyond 2^63 samples, files or pages.
+ * set, whose group and kind cannot change; IMGSTAT_ERR_LIMIT from 2^63 samples, files or pages on.
  * After a failure `into` is as it was. The record of an image in memory fits every kind of its
  * sample type, bits, channels and rules. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_merge(ImgstatRecord *into,
@@ -705,8 +705,8 @@ typedef struct ImgstatAccount {
     uint8_t set[16];     /* names the set */
 } ImgstatAccount;
 
-/* Makes a data set shard `shard`, counted from 0, of a set of n, which 16 bytes name: imgstat
- * merges each shard of a set once, and a set of one shard is none. */
+/* Makes a data set shard `shard`, counted from 0, of a set of n, at most 2^24, which 16 bytes name:
+ * imgstat merges each shard of a set once, and a set of one shard is none. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_set_shard(ImgstatDataset *dataset,
                                                                        uint32_t shard, uint32_t n,
                                                                        const uint8_t set[16],
@@ -1071,7 +1071,8 @@ typedef struct ImgstatBatch {
      * of the program stays below that plus 64 MiB; a GPU's driver adds its own, and up to 48 MiB of
      * buffers for each worker. A file with a higher estimate fails with IMGSTAT_ERR_LIMIT. */
     uint64_t memory;
-    /* NULL, or called for every job on the calling thread. False: no further job begins. */
+    /* NULL, or called for every job on the calling thread. False: no further job begins, and the
+     * result is IMGSTAT_ERR_CANCELLED. */
     bool (*progress)(void *context, const ImgstatDone *done);
     /* NULL, or called on the calling thread during each read of all files for IMGSTAT_BY_ALL.
      * measured: the number of files read so far. */
@@ -1085,7 +1086,8 @@ typedef struct ImgstatBatch {
     bool (*cancelled)(void *context);
     void *context;          /* argument of the functions above */
     ImgstatTransfer **made; /* NULL, or receives the transfer of all files, which may be a set, or
-                             * that of one file if one was made */
+                             * that of one file if one was made; after IMGSTAT_ERR_CANCELLED as
+                             * well */
     /* NULL, or the processes that measure for IMGSTAT_BY_ALL: job i is measured by process i modulo
      * n. All have the same jobs, without outputs; what they need is `made`, for the files that each
      * transforms later. Each of them reports all jobs. */
@@ -1147,8 +1149,8 @@ typedef struct ImgstatMeasureBatch {
     size_t memory;
     /* Called for every page and every failure of a job, in the order of pages. Any thread, but one
      * call at a time for a job. Pages after a failed one are measured as well; if no page of a file
-     * is good, only the first failure is reported. False: the rest of the job is left out, and its
-     * result is IMGSTAT_ERR_CANCELLED. */
+     * is good, only the first failure is reported. False: the rest of the job is left out, a
+     * data set has nothing of it, and its result is IMGSTAT_ERR_CANCELLED if no page failed. */
     bool (*page)(void *context, const ImgstatMeasured *measured);
     /* NULL, or called like `page`: a warning about the job's file. */
     void (*warned)(void *context, size_t job, const char *sentence);
@@ -1156,7 +1158,8 @@ typedef struct ImgstatMeasureBatch {
      * count. */
     void (*restarted)(void *context, size_t job);
     /* NULL, or called for every job in ascending order on the calling thread, after all its pages.
-     * result and message are those of the first failure. False: no further job begins. */
+     * result and message are those of the first failure. False: no further job begins; this is no
+     * error of the call, but of imgstat_dataset_measure. */
     bool (*progress)(void *context, const ImgstatDone *done);
     /* NULL, or called on the calling thread during each read of imgstat_dataset_compute. files: the
      * number of those read so far. False: it ends with IMGSTAT_ERR_CANCELLED. */

@@ -187,3 +187,63 @@ Test(dataset, ends_when_asked)
     cr_expect_eq(run(&s, 2, &median, NULL), IMGSTAT_ERR_CANCELLED);
     cr_expect_eq(s.reported >= 5 && s.at < FILES, true);
 }
+
+/* ---- A file that is cut short ---- */
+
+typedef enum Cut { BY_NOTHING, BY_PAGE, BY_CANCELLED } Cut;
+
+typedef struct OneFile {
+    Cut cut;
+    bool given;
+    atomic_bool cancelled;
+} OneFile;
+
+static bool one_file(void *context, ImgstatJob *job)
+{
+    static char path[4096];
+    OneFile *const one = context;
+    if (one->given)
+        return false;
+    snprintf(path, sizeof path, "%s/good-pages.tif", getenv("IMGSTAT_TESTDATA"));
+    job->input = path;
+    return one->given = true;
+}
+
+/* The first page is good, the second too large, and then the program has enough. */
+static bool second_is_last(void *context, const ImgstatMeasured *measured)
+{
+    OneFile *const one = context;
+    if (measured->number == 1)
+        cr_expect_eq(measured->result, IMGSTAT_ERR_LIMIT);
+    if (one->cut == BY_CANCELLED && measured->number == 1)
+        one->cancelled = true;
+    return one->cut != BY_PAGE || measured->number < 2;
+}
+
+static bool is_cancelled(void *context)
+{
+    return ((OneFile *)context)->cancelled;
+}
+
+Test(dataset, has_nothing_of_a_file_that_is_cut_short)
+{
+    for (Cut cut = BY_NOTHING; cut <= BY_CANCELLED; cut++) {
+        OneFile one = {.cut = cut};
+        const ImgstatJobStream stream = {.next = one_file, .context = &one};
+        const ImgstatMeasureBatch batch = {.open.limits.max_bytes = 100, /* of 6, 120 and 96 */
+                                           .page = second_is_last,
+                                           .cancelled = is_cancelled,
+                                           .context = &one};
+        ImgstatDataset *set = NULL;
+        ImgstatAccount account;
+        cr_assert_eq(imgstat_dataset_create(&set, NULL), IMGSTAT_OK);
+        cr_expect_eq(imgstat_dataset_measure(set, &batch, &stream, NULL),
+                     cut == BY_CANCELLED ? IMGSTAT_ERR_CANCELLED : IMGSTAT_OK);
+        imgstat_dataset_account(set, &account);
+        cr_expect_eq(account.files, cut == BY_NOTHING, "%d", cut);
+        cr_expect_eq(account.pages, cut == BY_NOTHING ? 2 : 0, "%d", cut);
+        cr_expect_eq(account.all_failures, cut == BY_NOTHING, "%d", cut);
+        cr_expect_eq(imgstat_dataset_records(set), cut == BY_NOTHING ? 2 : 0, "%d", cut);
+        imgstat_dataset_destroy(set);
+    }
+}

@@ -370,8 +370,7 @@ def _refuse_shared_targets(pairs: list[tuple[Source, Target]]) -> None:
     """What is no pair is refused with a sentence of its own."""
     places: set[str | int] = set()
     for target in (pair[1] for pair in pairs if isinstance(pair, tuple) and len(pair) == 2):
-        named = isinstance(target, str | bytes | PathLike)
-        place = os.path.abspath(os.fsdecode(target)) if named else id(target)
+        place = os.path.abspath(os.fsdecode(target)) if isinstance(target, str | bytes | PathLike) else id(target)
         if place in places:
             raise ValueError(f"two files would become {target}")
         places.add(place)
