@@ -319,8 +319,10 @@ ImgstatResult imgstat_dataset_set_shard(ImgstatDataset *dataset, uint32_t shard,
                                         const uint8_t set[16], ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(dataset && set, __func__, err));
-    if (n == 0 || n > SHARDS_MOST || shard >= n)
+    if (shard >= n)
         return error_set(err, IMGSTAT_ERR_ARG, "there is no shard %u of %u", shard, n);
+    if (n > SHARDS_MOST)
+        return error_set(err, IMGSTAT_ERR_ARG, "%u shards are more than %d", n, SHARDS_MOST);
     if (dataset->shards.n > 0)
         return error_set(err, IMGSTAT_ERR_ARG, "the data set is a shard already");
     if (n == 1) /* the whole set */

@@ -624,6 +624,8 @@ Test(dataset, shards_come_once_and_complete_a_set)
                   "other.rec: is a shard of another set than");
     check_refused(imgstat_dataset_set_shard(none, 5, 5, set, &error), &error, IMGSTAT_ERR_ARG,
                   "no shard");
+    check_refused(imgstat_dataset_set_shard(none, 1, (1 << 24) + 1, set, &error), &error,
+                  IMGSTAT_ERR_ARG, "16777217 shards are more than 16777216");
     imgstat_dataset_destroy(first);
     imgstat_dataset_destroy(total);
     imgstat_dataset_destroy(other);
