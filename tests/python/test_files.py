@@ -323,6 +323,10 @@ def test_mask_of_a_file(tmp_path, testdata):
         assert f[0].mask.index == 1 and f[1].owner.index == 0
         assert f.stats().count == int((x > 100).sum())
     assert imgstat.open(tmp_path / "both.tif", ignore_masks=True).stats().count == x.size
+    (measured,) = imgstat.measure_files([tmp_path / "both.tif"])
+    assert measured.page.shape == x.shape and measured.page.owner is None and measured.page.parent is None
+    with pytest.raises(ValueError, match="the file is closed"):
+        _ = measured.page.mask
 
 
 def test_axes(tmp_path):

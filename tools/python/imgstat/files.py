@@ -295,10 +295,14 @@ def save(array: Any, target: Target, *, like: Page | None = None, format: str | 
 
 
 class Measured(NamedTuple):
-    """An image of measure_files, or a file that failed."""
+    """An image of measure_files, or a file that failed.
+
+    The file of page is closed: what describes the page stays; its pixels, layout, and other pages such as its mask are
+    no longer there (ValueError).
+    """
 
     source: Source
-    page: Page | None  # its attributes stay; the file is closed
+    page: Page | None
     stats: Stats | None
     error: Error | None
 
