@@ -39,10 +39,15 @@ bool transfer_lacks_nodata(const Transfer *transfer, const TransferShape *shape)
 {
     const Map *const passthrough = &transfer->passthrough;
     const MapRange *const range = &transfer->range;
-    if (shape->has_hole && !(range->has_nodata && range->nodata_key == shape->hole_key))
+    if (shape->has_nodata &&
+        !(passthrough->has_nodata && passthrough->nodata_key == shape->nodata_key))
         return true;
-    return shape->has_nodata &&
-           !(passthrough->has_nodata && passthrough->nodata_key == shape->nodata_key);
+    MapRange wanted = *range;
+    if (shape->has_hole)
+        range_set_hole(&wanted, shape->hole_key);
+    else
+        range_set_nodata(&wanted, transfer->from, passthrough->has_nodata, passthrough->nodata_key);
+    return wanted.has_nodata != range->has_nodata || wanted.nodata_key != range->nodata_key;
 }
 
 Holes transfer_holes(const Transfer *transfer, const TransferShape *shape,

@@ -69,7 +69,7 @@ static ImgstatResult read_type(const JsonReader *reader, json_object *root, cons
 /* Reads one transfer: all members of a file but its version, or one of a set. */
 static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfer **out)
 {
-    json_object *object, *maps, *luma, *nodata = NULL;
+    json_object *object, *maps, *luma, *nodata = NULL, *hole = NULL;
     unsigned transform = 0, like = 0;
     ImgstatSample from;
     uint8_t from_bits, to_bits;
@@ -85,11 +85,17 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
     sample_full_scale(range.sample, to_bits, &full_lo, &full_hi);
     if (!sample_is_float(range.sample) && (range.lo_key < full_lo || range.hi_key > full_hi))
         return json_wrong(reader, "\"range\" is not within the bits of the output");
-    uint64_t nodata_key = 0;
+    uint64_t nodata_key = 0, hole_key = 0;
+    const bool has_hole = json_object_object_get_ex(object, "nodata", &hole);
+    if (has_hole && !json_value_key(hole, range.sample, &hole_key))
+        return json_wrong(reader, "\"nodata\" is not a value of the output");
     const bool has_nodata = json_object_object_get_ex(root, "nodata", &nodata);
     if (has_nodata && !json_value_key(nodata, from, &nodata_key))
         return json_wrong(reader, "\"nodata\" is not a value of the sample type");
-    range_set_nodata(&range, from, has_nodata, nodata_key);
+    if (has_hole)
+        range_set_hole(&range, hole_key);
+    else
+        range_set_nodata(&range, from, has_nodata, nodata_key);
     IMGSTAT_TRY(json_member(reader, root, "maps", json_type_array, &maps));
     const size_t n_maps = json_object_array_length(maps);
     const bool is_luma = json_object_get_boolean(luma);

@@ -245,6 +245,17 @@ static void put_maps(TextBuffer *text, const Transfer *transfer, PutMap *put)
     put_close(text, ']');
 }
 
+/* Whether undefined samples have a value of their own in the output: not that of the input. */
+static bool has_hole(const Transfer *transfer)
+{
+    const MapRange *const range = &transfer->range;
+    MapRange usual = *range;
+    range_set_nodata(&usual, transfer->from, transfer->passthrough.has_nodata,
+                     transfer->passthrough.nodata_key);
+    return range->has_nodata && !map_undefined(range->sample, range->nodata_key) &&
+           !(usual.has_nodata && usual.nodata_key == range->nodata_key);
+}
+
 /* Puts all members of a transfer, each map as `put` does. */
 static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
 {
@@ -266,6 +277,8 @@ static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
     open_key(text, "to", '{');
     put_type(text, to, transfer->to_bits);
     put_pair(text, "range", to, transfer->range.lo_key, transfer->range.hi_key);
+    if (has_hole(transfer))
+        put_key_value(text, "nodata", to, transfer->range.nodata_key);
     put_close(text, '}');
     /* Luma may have any value, so its map ignores nodata. An infinity passes anyway. */
     const uint64_t nodata = transfer->passthrough.nodata_key;

@@ -388,6 +388,30 @@ def test_nodata_to_bytes(program, folder):
     check(b"PNG has no nodata value" in done.stderr, f"nodata to PNG: {done.stderr}")
 
 
+def test_out_nodata_saved(program, folder):
+    # A saved transfer gave defined samples other values, or was "not a transfer of imgstat".
+    path, out, saved, mask = folder / "a.tif", folder / "o.tif", folder / "t.json", disc()
+    for sample, to, hole, words in (
+            ("u8", "u8", 255, ("normalize",)), ("u8", "u8", 7, ("equalize",)), ("u16", "u16", 65535, ("normalize", "--clip", "5,5")),
+            ("f32", "u16", 65535, ("normalize", "--depth", "16", "--gamma", "1")), ("i8", "u8", 255, ("normalize", "--depth", "8")),
+            ("u32", "u32", 2 ** 32 - 1, ("equalize",))):
+        drawn = [(v - 100) / 16 if sample == "f32" else v for v in draw(sample, len(mask), 8)]
+        write(path, directory(sample, WIDTH, HEIGHT, [v if on else 0 for v, on in zip(drawn, mask)], nodata="0"))
+        given = ("--out-nodata", str(hole))
+        run(program, *words, *given, "--force", "--compression", "none", "--save-transfer", saved, path, "-o", out)
+        want = read(out, to)
+        check(json.loads(saved.read_text())["to"]["nodata"] == hole, f"{words} of {sample}: saved without {hole}")
+        check(want[1] == str(hole) and all((v == hole) != on for v, on in zip(want[0], mask)), f"{words} of {sample} to {hole}")
+        check(0 in want[0], f"{words} of {sample}: 0 is no nodata in the output, and not used")
+        run(program, "apply", *given, "--force", "--compression", "none", saved, path, "-o", out)
+        check(read(out, to) == want, f"{words} of {sample} to {hole}: the saved transfer differs")
+        # Without the option 0 stays nodata: no defined sample becomes 0.
+        run(program, "apply", "--force", "--compression", "none", saved, path, "-o", out)
+        got = read(out, to)
+        check(got[1] == "0" and all((v == 0) != on for v, on in zip(got[0], mask)), f"{words} of {sample}: 0 is nodata")
+        saved.unlink()
+
+
 def test_nodata_given(program, folder):
     # A file without the field had a mean of -976.
     path, out, mask = folder / "a.tif", folder / "o.tif", disc()
