@@ -156,16 +156,36 @@ void imgstat_transfer_destroy(ImgstatTransfer *transfer)
     transfer_destroy(transfer);
 }
 
+/* The output of the nodata value that a map was made with, in the table of a map that has another.
+ * No such sample was counted, so without parameters it is mapped as the nearest level below. */
+static uint64_t former_nodata(const Transfer *given, const Map *map, const uint32_t *table)
+{
+    const bool formula =
+        given->has_parameters &&
+        (map->kind == MAP_AFFINE || map->kind == MAP_LINEAR || map->kind == MAP_POWER);
+    uint64_t key = given->passthrough.nodata_key;
+    if (map->passthrough || formula)
+        return map_sample(map, key);
+    const bool lowest = key == 0 || map_undefined(map->from, key - 1);
+    key = lowest ? key + 1 : key - 1;
+    return range_avoid(&map->to, sample_key(map->to.sample, table[key]));
+}
+
 /* Copies a table for another nodata value: samples that pass keep their values, others avoid it. */
-static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to)
+static void table_with_nodata(const Transfer *given, const Map *map, const uint32_t *from,
+                              uint32_t *to)
 {
     const uint32_t entries = sample_record_bins(map->from);
+    const uint64_t former = given->passthrough.nodata_key;
     for (uint32_t key = 0; key < entries; key++) {
         const uint64_t made = sample_key(map->to.sample, from[key]);
         to[key] = (uint32_t)sample_raw(map->to.sample, map_is_passthrough(map, map->from, key)
                                                            ? map_unchanged(map, key)
                                                            : range_avoid(&map->to, made));
     }
+    if (map->has_nodata && map->nodata_key != former && given->passthrough.has_nodata &&
+        !map_undefined(map->from, former))
+        to[former] = (uint32_t)sample_raw(map->to.sample, former_nodata(given, map, from));
 }
 
 ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
@@ -196,7 +216,8 @@ ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
         map->has_nodata = blank.has_nodata;
         map->nodata_key = blank.nodata_key;
         if (entries)
-            table_with_nodata(map, given->tables + m * entries, transfer->tables + m * entries);
+            table_with_nodata(given, map, given->tables + m * entries,
+                              transfer->tables + m * entries);
     }
     transfer_prepare(buffers, transfer);
     *out = transfer;

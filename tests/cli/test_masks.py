@@ -412,6 +412,24 @@ def test_out_nodata_saved(program, folder):
         saved.unlink()
 
 
+def test_other_nodata(program, folder):
+    # The nodata value of an image replaces that of a saved transfer, whose value is a sample like others there. Tables kept it.
+    made, path, out, saved = (folder / name for name in ("a.tif", "b.tif", "o.tif", "t.json"))
+    levels = [50, 99, 101, 150]
+    cases = ((("normalize", "--out-range", "0,255"), 128), (("normalize", "--method", "meanstd=128,60", "--out-range", "0,255"), 128),
+             (("normalize", "--method", "gamma=1", "--out-range", "0,255"), None), (("equalize", "--out-range", "0,255"), 85))
+    for sample in ("u8", "u16", "u32"):
+        for words, want in cases:
+            write(made, directory(sample, 5, 1, [*levels, 100], nodata="100"))
+            write(path, directory(sample, 5, 1, [*levels[:3], 100, 7], nodata="7"))
+            run(program, *words, "--force", "--save-transfer", saved, made, "-o", out)
+            run(program, "apply", "--force", "--compression", "none", saved, path, "-o", out)
+            got, said = read(out, sample)
+            want = round(100 * 255 / (2 ** (8 * struct.calcsize(SAMPLES[sample][0])) - 1)) if want is None else want
+            check(said == "7" and got[3] == want and got[4] == 7, f"{words} of {sample}: 100 becomes {got[3]}, not {want}")
+            saved.unlink()
+
+
 def test_nodata_given(program, folder):
     # A file without the field had a mean of -976.
     path, out, mask = folder / "a.tif", folder / "o.tif", disc()
