@@ -188,14 +188,23 @@ static void place_color_plane(const TiffDecoder *td, const uint8_t *from, uint16
         memcpy(to + x * channels, td->map8 + 3 * (size_t)from[x], 3);
 }
 
+/* Brings an alpha of fewer bits to the 8 of the colours. */
+static void widen_alpha(const TiffDecoder *td, uint32_t pixels, uint8_t *to)
+{
+    const unsigned top = (1u << td->layout.bits) - 1;
+    to += td->base.page.alpha;
+    for (uint32_t x = 0; x < pixels; x++, to += td->base.page.channels)
+        *to = (uint8_t)((*to * 255u + top / 2) / top);
+}
+
 void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
                 uint32_t pixels, uint8_t *to)
 {
     const ImgstatPage *const page = &td->base.page;
     const size_t bytes = imgstat_sample_bytes(page->sample), channels = decoder_channels(&td->base);
     uint8_t *const at = to + (size_t)x * channels * bytes;
-    const bool colors = td->map8 || td->map16;
-    if (colors && td->layout.planes == 1)
+    const bool colors = td->map8 || td->map16, together = td->layout.planes == 1;
+    if (colors && together)
         place_colors(td, from, pixels, at);
     else if (colors) /* such a map is of 8 bits: see tiff_page_palette */
         place_color_plane(td, from, plane, pixels, at);
@@ -203,4 +212,6 @@ void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
         memcpy(at, from, (size_t)pixels * channels * bytes);
     else
         copy_samples(bytes, from, 1, pixels, at + plane * bytes, channels);
+    if (colors && page->alpha >= 0 && td->layout.bits < 8 && (together || page->alpha == plane + 2))
+        widen_alpha(td, pixels, at);
 }

@@ -6,6 +6,7 @@ usage: test_odd_files.py IMGSTAT
 """
 
 import json
+import math
 import random
 import re
 import struct
@@ -279,6 +280,37 @@ def test_palette_with_separate_planes(program, folder):
     apart.write_bytes(palette_tiff(width, height, planes[:2], True, absent=(1,)))
     alpha = channels(program, apart)[3]
     check((alpha["name"], alpha["min"], alpha["max"]) == ("alpha", 0, 0), f"an absent plane: {alpha}")
+
+
+def test_palette_with_narrow_alpha(program, folder):
+    """Alpha of 1 to 4 bits stayed as it was beside colours of 8: what was opaque was all but transparent in the output."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    for bits in (1, 2, 4):
+        top, width = (1 << bits) - 1, 8
+        alpha = [x * top // (width - 1) for x in range(width)]
+        indices = [x & top for x in range(width)]
+
+        def packed(values):
+            number = 0
+            for value in values:
+                number = number << bits | value
+            return number.to_bytes(len(values) * bits // 8, "big")
+
+        for separate in (False, True):
+            pieces = [packed(indices), packed(alpha)] if separate else [packed([v for pair in zip(indices, alpha) for v in pair])]
+            offsets = [8 + sum(len(piece) for piece in pieces[:i]) for i in range(len(pieces))]
+            colours = [v * 256 for k in (1, 3, 5) for v in range(10 * k, 10 * k + top + 1)]
+            name.write_bytes(tiff_file(b"".join(pieces), [
+                (256, 4, [width]), (257, 4, [1]), (258, 3, [bits] * 2), (259, 3, [1]), (262, 3, [3]), (273, 4, offsets),
+                (277, 3, [2]), (278, 4, [1]), (279, 4, [len(piece) for piece in pieces]), (284, 3, [2 if separate else 1]),
+                (320, 3, colours), (338, 3, [2])]))
+            run(program, "normalize", "--force", name, "-o", out)
+            for path in (name, out):
+                got = channels(program, path)[3]
+                want = [math.floor(v * 255 / top + 0.5) for v in alpha]
+                check((got["name"], got["max"], got["sum"]) == ("alpha", 255, sum(want)), f"{bits} bits, {path.name}: {got}")
+            (line,) = channels(program, "--indices", name)[1:]
+            check(line["sum"] == sum(alpha), f"{bits} bits: --indices has alpha as stored: {line}")
 
 
 def test_palette_with_most_samples(program, folder):
