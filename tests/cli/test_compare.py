@@ -55,8 +55,7 @@ def test_types(program, folder):
         check(is_near(samples["largest"], float(max(apart))), f"{sample}: {samples}")
         check(is_near(samples["mean"], sum(apart) / len(a)), f"{sample}: mean {samples}")
         check(is_near(samples["rms"], math.sqrt(sum(x * x for x in apart) / len(a))), f"{sample}: rms {samples}")
-        check(samples["channel"] == "gray" and float(apart[samples["at"][1] * WIDTH + samples["at"][0]]) ==
-              float(apart[largest]), f"{sample}: at {samples}")
+        check(samples["channel"] == "gray" and samples["at"] == [largest % WIDTH, largest // WIDTH], f"{sample}: at {samples}")
         x, y = sorted(a), sorted(b)
         if struct.calcsize(letter) <= 2 and letter != "e":  # W1 of as many samples pairs them in order
             want = sum(abs(p - q) for p, q in zip(x, y)) / len(x)
@@ -95,6 +94,17 @@ def test_not_a_number(program, folder):
     (folder / "b.tif").write_bytes(tiff("f32", 3, 2, [nan, inf, nan, 1.0, nan, 5.0]))
     text = run(program, "compare", folder / "a.tif", folder / "b.tif").stdout
     check(text.endswith(b"1 of 6 samples differ; no difference is a finite number.\n"), text)
+
+
+def test_large_integers(program, folder):
+    """Differences that are one double: the first of them was the largest one, and its value was rounded."""
+    for sample, low in (("u64", 0), ("i64", -2 ** 63)):
+        for apart in ([2 ** 63 + 1, 5, 2 ** 63 + 3, 2 ** 63 + 3], [2 ** 53, 2 ** 53 + 1], [2 ** 64 - 2, 2 ** 64 - 1], [0, 7, 1]):
+            for name, values in (("a.tif", [low] * len(apart)), ("b.tif", [low + x for x in apart])):
+                (folder / name).write_bytes(tiff(sample, len(apart), 1, values))
+            got = compare(program, folder / "a.tif", folder / "b.tif")["samples"]
+            check(isinstance(got["largest"], int) and got["largest"] == max(apart) and got["at"] == [apart.index(max(apart)), 0],
+                  f"{sample}, {apart}: {got}")
 
 
 def test_far(program, folder):

@@ -282,15 +282,17 @@ static json_object *new_channel(const Comparison *c, uint16_t channel)
 static json_object *new_samples(const Comparison *c)
 {
     const SampleDifference *const d = &c->samples;
-    char at[2 * TEXT_NUMBER];
+    char at[2 * TEXT_NUMBER], largest[TEXT_NUMBER];
     if (!c->alike)
         return line_raw("null");
     json_object *const object = json_object_new_object();
     line_check(object);
     snprintf(at, sizeof at, "[%" PRIu32 ",%" PRIu32 "]", d->x, d->y);
+    snprintf(largest, sizeof largest, "%" PRIu64, d->largest_integer);
     line_add(object, "count", line_count(d->samples));
     line_add(object, "different", line_count(d->different));
-    line_add(object, "largest", line_real(d->largest));
+    line_add(object, "largest",
+             text_is_float(c->a.page.sample) ? line_real(d->largest) : line_raw(largest));
     line_add(object, "at", line_raw(d->largest > 0 ? at : "null"));
     line_add(object, "channel",
              d->largest > 0 ? line_string(c->a.kind.names[d->channel]) : line_raw("null"));

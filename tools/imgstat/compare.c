@@ -132,18 +132,21 @@ static double float_of(ImgstatSample sample, uint64_t raw)
     return (double)single;
 }
 
-/* The absolute difference of two samples: of integers exact, then rounded. */
-static double apart_of(ImgstatSample sample, size_t bytes, uint64_t a, uint64_t b)
+/* The absolute difference of two floats. */
+static double float_apart(ImgstatSample sample, uint64_t a, uint64_t b)
 {
-    if (text_is_float(sample)) {
-        const double x = float_of(sample, a), y = float_of(sample, b);
-        return isnan(x) && isnan(y) ? 0 : fabs(x - y);
-    }
+    const double x = float_of(sample, a), y = float_of(sample, b);
+    return isnan(x) && isnan(y) ? 0 : fabs(x - y);
+}
+
+/* The absolute difference of two integers, exact. */
+static uint64_t integer_apart(ImgstatSample sample, size_t bytes, uint64_t a, uint64_t b)
+{
     const bool is_signed = sample == IMGSTAT_I8 || sample == IMGSTAT_I16 || sample == IMGSTAT_I32 ||
                            sample == IMGSTAT_I64;
     const uint64_t sign = is_signed ? (uint64_t)1 << (8 * bytes - 1) : 0;
     const uint64_t x = a ^ sign, y = b ^ sign; /* in the order of the values */
-    return (double)(x > y ? x - y : y - x);
+    return x > y ? x - y : y - x;
 }
 
 /* Sums of absolute differences and of their squares; and of those above 2^400, divided by 2^600.
@@ -178,6 +181,7 @@ static double sums_rms(const Sums *sums, double n)
 static void compare_rows(const ImagePro *a, const ImagePro *b, Sums *sums, SampleDifference *sum)
 {
     const size_t bytes = imgstat_sample_bytes(a->sample), n = (size_t)a->width * a->channels;
+    const bool is_float = text_is_float(a->sample);
     for (uint32_t y = 0; y < a->height; y++) {
         const unsigned char *const of_a = (const unsigned char *)a->host + y * a->pitch;
         const unsigned char *const of_b = (const unsigned char *)b->host + y * b->pitch;
@@ -185,14 +189,17 @@ static void compare_rows(const ImagePro *a, const ImagePro *b, Sums *sums, Sampl
         for (size_t i = 0; i < n; i++) {
             const uint64_t raw_a = raw_of(of_a + i * bytes, bytes);
             const uint64_t raw_b = raw_of(of_b + i * bytes, bytes);
-            const double apart = raw_a == raw_b ? 0 : apart_of(a->sample, bytes, raw_a, raw_b);
+            const uint64_t whole = is_float ? 0 : integer_apart(a->sample, bytes, raw_a, raw_b);
+            const double apart =
+                is_float && raw_a != raw_b ? float_apart(a->sample, raw_a, raw_b) : (double)whole;
             sum->different += raw_a != raw_b && apart != 0;
             if (!isfinite(apart))
                 continue;
             sum->finite++;
             sums_add(sums, apart);
-            if (apart > sum->largest) {
+            if (whole > sum->largest_integer || apart > sum->largest) {
                 sum->largest = apart;
+                sum->largest_integer = whole;
                 sum->x = (uint32_t)(i / a->channels);
                 sum->y = a->first_row + y;
                 sum->channel = (uint16_t)(i % a->channels);

@@ -34,6 +34,7 @@ typedef struct SampleDifference {
     uint64_t samples, different; /* samples compared; those that differ (equal bits, and zeros of
                                     both signs, do not) */
     double largest, mean, rms;   /* absolute differences, over `finite` pairs */
+    uint64_t largest_integer;    /* of integers, which a double may have to round */
     uint64_t finite;             /* pairs whose difference is a finite double */
     uint32_t x, y;               /* place of the first largest difference */
     uint16_t channel;
