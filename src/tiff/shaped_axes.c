@@ -44,8 +44,10 @@ static size_t page_dimensions(const uint32_t *size, size_t n, const char *axes,
         of_page = y ? n - (size_t)(y - axes) : n;
         if (!y || y == axes)
             return of_page;
-        /* Separate planes are samples, whatever their axis is called. */
-        const bool samples = pages && pages->samples > 1 && size[y - axes - 1] == pages->samples;
+        /* Separate planes are samples, whatever their axis is called, unless those lie behind. */
+        const bool behind = of_page > 2 && pages && size[n - 1] == pages->samples;
+        const bool samples =
+            !behind && pages && pages->samples > 1 && size[y - axes - 1] == pages->samples;
         return y[-1] == 'S' || samples ? of_page + 1 : of_page;
     }
     if (pages && pages->samples > 1 && n > 2 &&

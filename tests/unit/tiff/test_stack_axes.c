@@ -321,6 +321,9 @@ Test(stack_axes, shaped)
     expect_sizes(&axes, 3, 1, 5);
     expect_plane(&axes, 6, 1, 0, 1);
     stack_axes_release(&axes);
+    axes = read_text("{\"shape\": [2, 3, 64, 48, 3], \"axes\": \"TZYXS\"}", 6, 3);
+    expect_sizes(&axes, 1, 3, 2); /* as many planes as samples */
+    stack_axes_release(&axes);
     axes = read_text("{\"shape\": [4, 3, 64, 48], \"axes\": \"ZSYX\"}", 4, 3);
     expect_sizes(&axes, 1, 4, 1);
     stack_axes_release(&axes);
@@ -335,6 +338,8 @@ Test(stack_axes, shaped)
     expect_none("{\"shape\": [2, 5, 64, 48], \"axes\": \"ZZYX\"}", 10, 1, 0);
     cr_expect(stack_planes_contiguous(
                   "{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\", \"truncated\": true}", 1) == 10);
+    cr_expect(stack_planes_contiguous(
+                  "{\"shape\": [3, 64, 48, 3], \"axes\": \"ZYXS\", \"truncated\": true}", 3) == 3);
     cr_expect(stack_planes_contiguous("{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\"}", 1) == 1);
     cr_expect(stack_planes_contiguous("{\"shape\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 1) == 1);
 }
