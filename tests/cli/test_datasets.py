@@ -265,6 +265,13 @@ def test_merge_refuses(program, folder):
     check(found[0]["files"] == 2 and found[0]["channels"][0]["count"] == 24, f"{found}")
     listed = run(program, "merge", "--json", "--files0-from", "-", cwd=folder, stdin=None, input=b"parts/1.rec\0parts/2.rec\0")
     check(lines(listed) == found, "a list")
+    for words in (("stats",), ("stats", "--json"), ("stats", "--csv"), ("hist", "--json")):  # once they printed nothing
+        printed = run(program, *words, "a.rec", cwd=folder).stdout
+        saved = run(program, *words, "--save-record", "copy.rec", "--force", "a.rec", cwd=folder)
+        check(printed and saved.stdout == printed, f"{words}: {saved.stdout}")
+        check((folder / "copy.rec").read_bytes() == data, f"{words}: the record that is saved")
+    check(run(program, "stats", "--save-record", "-", "a.rec", cwd=folder).stdout == data, "a record on standard output")
+    check(not run(program, "merge", "--json", "a.rec", "-o", "quiet.rec", cwd=folder).stdout, "merge -o prints nothing")
 
 
 def test_shards(program, folder):

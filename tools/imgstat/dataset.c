@@ -166,10 +166,11 @@ void dataset_of_records(const Options *o, const DatasetPrint *print)
 {
     if (!dataset_check_saving(o))
         return;
+    const bool silent = o->save_record != NULL && (o->merges || strcmp(o->save_record, "-") == 0);
     ImgstatDataset *const dataset = record_files_merge(o);
-    if (dataset != NULL && o->save_record != NULL)
+    if (dataset != NULL)
         dataset_save(o, dataset);
-    else if (dataset != NULL && check_pixels(o, dataset) && compute(o, dataset, print->how))
+    if (dataset != NULL && !silent && check_pixels(o, dataset) && compute(o, dataset, print->how))
         dataset_print(o, dataset, print);
     imgstat_dataset_destroy(dataset);
 }

@@ -421,7 +421,7 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
 {
     *out = (Options){.command = argv[0], .list_fd = -1};
     out->names = text_alloc((size_t)argc * sizeof *out->names);
-    out->records = command == COMMAND_MERGE;
+    out->records = out->merges = command == COMMAND_MERGE;
     if (out->records)
         out->by = IMGSTAT_BY_ALL;
     if (command == COMMAND_EQUALIZE)

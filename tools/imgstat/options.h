@@ -97,6 +97,7 @@ typedef struct Options {
     ImgstatGrouping by;      /* IMGSTAT_BY_ALL: into a data set */
     const char *save_record; /* NULL for none */
     bool records;            /* the inputs are records */
+    bool merges;             /* the command is merge: what it saves it does not print */
     bool partial;            /* shards may be missing */
     unsigned ddof;
     FieldList fields; /* of stats; none: those that a style has */
