@@ -352,9 +352,11 @@ static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
     uint64_t first = 0;
     const TiffField *const values = &walk->first.field[TIFF_FIELD_METAMORPH];
     const bool metamorph = values->type == TIFF_RATIONAL && values->count > 1;
-    const uint64_t n = metamorph ? values->count
-                       : text    ? stack_planes_contiguous(text, walk->facts[0].samples)
-                                 : 1;
+    const StackPages one = {.n = 1,
+                            .samples = walk->facts[0].samples,
+                            .width = list->entry[0].width,
+                            .height = list->entry[0].height};
+    const uint64_t n = metamorph ? values->count : text ? stack_planes_contiguous(text, &one) : 1;
     const char *const what = metamorph ? "field UIC2" : "description";
     if (n <= 1)
         return IMGSTAT_OK;

@@ -24,12 +24,11 @@ json_object *shaped_parse(const char *text)
     return object;
 }
 
-uint64_t shaped_planes_contiguous(const char *text, uint16_t samples)
+uint64_t shaped_planes_contiguous(const char *text, const StackPages *first)
 {
-    const StackPages pages = {.n = 1, .samples = samples};
     ShapedText shaped;
     json_object *const object = shaped_parse(text);
-    const bool ok = object && shaped_read(object, &pages, &shaped) && shaped.truncated;
+    const bool ok = object && shaped_read(object, first, &shaped) && shaped.truncated;
     json_object_put(object);
     return ok && shaped.planes > 0 ? shaped.planes : 1;
 }

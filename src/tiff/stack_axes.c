@@ -116,13 +116,13 @@ StackText stack_text_kind(const char *description)
     return *at == '<' && strstr(end, "OME>") ? STACK_OME : STACK_TEXT_OTHER;
 }
 
-uint64_t stack_planes_contiguous(const char *description, uint16_t samples)
+uint64_t stack_planes_contiguous(const char *description, const StackPages *first)
 {
     switch (stack_text_kind(description)) {
     case STACK_IMAGEJ:
         return imagej_planes_contiguous(description);
     case STACK_SHAPED:
-        return shaped_planes_contiguous(description, samples);
+        return shaped_planes_contiguous(description, first);
     default:
         return 1;
     }

@@ -74,8 +74,8 @@ typedef enum StackText { STACK_TEXT_OTHER, STACK_OME, STACK_IMAGEJ, STACK_SHAPED
 StackText stack_text_kind(const char *description);
 
 /* Returns how many planes lie one behind the other where the only directory's pixels begin, by the
- * description of that directory: 1 unless it is ImageJ's or tifffile's. samples: of a pixel. */
-uint64_t stack_planes_contiguous(const char *description, uint16_t samples);
+ * description of that directory: 1 unless it is ImageJ's or tifffile's. first: its page. */
+uint64_t stack_planes_contiguous(const char *description, const StackPages *first);
 
 /* Reads what the texts of a file declare. Texts that contradict each other or the pages declare
  * nothing, with a warning. */
@@ -131,6 +131,6 @@ bool shaped_axes_read(const char *text, const StackPages *pages, uint32_t first,
 
 /* As stack_planes_contiguous, of one kind of text. */
 uint64_t imagej_planes_contiguous(const char *text);
-uint64_t shaped_planes_contiguous(const char *text, uint16_t samples);
+uint64_t shaped_planes_contiguous(const char *text, const StackPages *first);
 
 #endif

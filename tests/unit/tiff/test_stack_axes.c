@@ -252,6 +252,12 @@ Test(stack_axes, ome_of_65535_planes)
     text_release(&text);
 }
 
+static uint64_t contiguous(const char *text, uint16_t samples)
+{
+    const StackPages page = {.n = 1, .samples = samples, .width = 48, .height = 64};
+    return stack_planes_contiguous(text, &page);
+}
+
 Test(stack_axes, imagej)
 {
     StackAxes axes = read_text("ImageJ=1.53t\nimages=30\nchannels=3\nslices=5\nframes=2\n"
@@ -272,9 +278,9 @@ Test(stack_axes, imagej)
     expect_none("ImageJ=1.53t\nimages=7\nslices=2147483647\n", 7, 1, 1);
     cr_expect_str_eq(
         heard.last, "a.tif: its ImageJ description contradicts its 7 pages; its axes are not used");
-    cr_expect(stack_planes_contiguous("ImageJ=1.53t\nimages=30\n", 1) == 30);
-    cr_expect(stack_planes_contiguous("ImageJ=1.53t\n", 1) == 1);
-    cr_expect(stack_planes_contiguous("images=30\n", 1) == 1);
+    cr_expect(contiguous("ImageJ=1.53t\nimages=30\n", 1) == 30);
+    cr_expect(contiguous("ImageJ=1.53t\n", 1) == 1);
+    cr_expect(contiguous("images=30\n", 1) == 1);
 }
 
 Test(stack_axes, levels_are_passed_over)
@@ -336,12 +342,14 @@ Test(stack_axes, shaped)
     expect_none("{\"shape\": [4294967296, 4294967296, 64, 48], \"axes\": \"TZYX\"}", 10, 1, 1);
     expect_none("{\"shape\": [2147483647, 2147483647, 64, 48], \"axes\": \"TZYX\"}", 10, 1, 1);
     expect_none("{\"shape\": [2, 5, 64, 48], \"axes\": \"ZZYX\"}", 10, 1, 0);
-    cr_expect(stack_planes_contiguous(
-                  "{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\", \"truncated\": true}", 1) == 10);
-    cr_expect(stack_planes_contiguous(
-                  "{\"shape\": [3, 64, 48, 3], \"axes\": \"ZYXS\", \"truncated\": true}", 3) == 3);
-    cr_expect(stack_planes_contiguous("{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\"}", 1) == 1);
-    cr_expect(stack_planes_contiguous("{\"shape\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 1) == 1);
+    cr_expect(contiguous("{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\", \"truncated\": true}",
+                         1) == 10);
+    cr_expect(
+        contiguous("{\"shape\": [3, 64, 48, 3], \"axes\": \"ZYXS\", \"truncated\": true}", 3) == 3);
+    cr_expect(contiguous("{\"shape\": [3, 64, 48, 1], \"truncated\": true}", 1) == 3);
+    cr_expect(contiguous("{\"shape\": [3, 64, 48], \"truncated\": true}", 1) == 3);
+    cr_expect(contiguous("{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\"}", 1) == 1);
+    cr_expect(contiguous("{\"shape\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 1) == 1);
 }
 
 static const char *two_series(void *context, uint32_t page)
