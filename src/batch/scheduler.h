@@ -6,13 +6,31 @@
 #include "batch/device_list.h"
 #include "batch/feeding.h"
 #include "batch/in_order.h"
-#include "batch/job_notes.h"
 #include "batch/shared_groups.h"
 #include "batch/synced_outputs.h"
 #include "transform/file.h"
 #include "transform/page.h"
 
 #include <stdatomic.h>
+
+/* What was found while a file was read, until it is reported. All zero: nothing. */
+typedef struct JobNotes {
+    KeptWarnings warnings;
+    uint64_t lost_rows;
+} JobNotes;
+
+/* An ImgstatWarn. notes: JobNotes. */
+static inline void job_notes_warn(void *notes, const char *sentence)
+{
+    kept_warnings_add(&((JobNotes *)notes)->warnings, sentence);
+}
+
+/* Frees the contents; nothing is left. */
+static inline void job_notes_clear(JobNotes *notes)
+{
+    kept_warnings_release(&notes->warnings);
+    notes->lost_rows = 0;
+}
 
 /* A number of bytes that workers reserve parts of: batch/job_memory.c. */
 typedef struct MemoryBudget {
