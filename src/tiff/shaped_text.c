@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* shaped_axes.c: the axes of tifffile's description: {"shape": [2, 5, 64, 48], "axes": "TZYX"}. */
-#include "tiff/shaped_text.h"
+/* shaped_text.c: the JSON in which tifffile describes an array of any number of axes, {"shape": [2,
+ * 5, 64, 48], "axes": "TZYX"}: read, and rewritten where an output has some of the pages. */
+#include "tiff/field_rewrite.h"
+#include "tiff/stack_axes.h"
 
 #include <json-c/json.h>
 #include <string.h>
 
-json_object *shaped_parse(const char *text)
+enum { SHAPED_MOST_AXES = 16, SHAPED_MOST_DEPTH = 16, SHAPED_MOST_BYTES = 1 << 24 };
+
+typedef struct ShapedText {
+    size_t n, leading; /* axes; those of planes come first */
+    uint32_t size[SHAPED_MOST_AXES];
+    char axes[SHAPED_MOST_AXES + 1]; /* a letter for each; "": not named */
+    uint64_t planes;                 /* product of the leading sizes; at most UINT32_MAX */
+    bool truncated;                  /* one directory stands for all planes */
+} ShapedText;
+
+/* Parses a description, to be freed with json_object_put. Returns NULL if it is other JSON or none.
+ */
+static json_object *shaped_parse(const char *text)
 {
     struct json_tokener *const tokener = json_tokener_new_ex(SHAPED_MOST_DEPTH);
     const size_t bytes = strlen(text);
@@ -24,15 +38,6 @@ json_object *shaped_parse(const char *text)
     return object;
 }
 
-uint64_t shaped_planes_contiguous(const char *text, const StackPages *first)
-{
-    ShapedText shaped;
-    json_object *const object = shaped_parse(text);
-    const bool ok = object && shaped_read(object, first, &shaped) && shaped.truncated;
-    json_object_put(object);
-    return ok && shaped.planes > 0 ? shaped.planes : 1;
-}
-
 /* Sizes behind those of planes: rows and columns, with samples in front or behind. */
 static size_t page_dimensions(const uint32_t *size, size_t n, const char *axes,
                               const StackPages *pages)
@@ -44,22 +49,22 @@ static size_t page_dimensions(const uint32_t *size, size_t n, const char *axes,
         if (!y || y == axes)
             return of_page;
         /* Separate planes are samples, whatever their axis is called, unless those lie behind. */
-        const bool behind = of_page > 2 && pages && size[n - 1] == pages->samples;
-        const bool samples =
-            !behind && pages && pages->samples > 1 && size[y - axes - 1] == pages->samples;
+        const bool behind = of_page > 2 && size[n - 1] == pages->samples;
+        const bool samples = !behind && pages->samples > 1 && size[y - axes - 1] == pages->samples;
         return y[-1] == 'S' || samples ? of_page + 1 : of_page;
     }
-    if (pages && pages->samples > 1 && n > 2 &&
+    if (pages->samples > 1 && n > 2 &&
         (size[n - 1] == pages->samples || size[n - 3] == pages->samples))
         of_page = 3;
     /* Other programs copy the text to files with fewer samples: rows and columns decide. */
-    if (pages && n > 2 && size[n - 3] == pages->height && size[n - 2] == pages->width &&
+    if (n > 2 && size[n - 3] == pages->height && size[n - 2] == pages->width &&
         (size[n - 2] != pages->height || size[n - 1] != pages->width))
         of_page = 3;
     return of_page < n ? of_page : n;
 }
 
-bool shaped_read(json_object *object, const StackPages *pages, ShapedText *out)
+/* Returns false if the shape makes no sense. */
+static bool shaped_read(json_object *object, const StackPages *pages, ShapedText *out)
 {
     json_object *shape = NULL, *axes = NULL, *truncated = NULL;
     json_object_object_get_ex(object, "shape", &shape);
@@ -87,6 +92,15 @@ bool shaped_read(json_object *object, const StackPages *pages, ShapedText *out)
     out->truncated = json_object_object_get_ex(object, "truncated", &truncated) &&
                      json_object_get_boolean(truncated);
     return true;
+}
+
+uint64_t shaped_planes_contiguous(const char *text, const StackPages *first)
+{
+    ShapedText shaped;
+    json_object *const object = shaped_parse(text);
+    const bool ok = object && shaped_read(object, first, &shaped) && shaped.truncated;
+    json_object_put(object);
+    return ok && shaped.planes > 0 ? shaped.planes : 1;
 }
 
 /* Fills in the sizes and the order of named axes. Returns false if another axis has planes. */
@@ -135,4 +149,69 @@ bool shaped_axes_read(const char *text, const StackPages *pages, uint32_t first,
         if (!stack_name_add(axes, ""))
             return false;
     return *next > 0;
+}
+
+/* ---- Rewriting ---- */
+
+/* New sizes of the leading axes. Returns false if the pages that are left are no such array. */
+static bool resize(ShapedText *shaped, const FieldChange *change)
+{
+    StackSelection kept;
+    bool ok = false;
+    if (shaped->planes != change->from_pages)
+        return false;           /* one series of several */
+    if (shaped->leading == 1) { /* of whatever name */
+        shaped->size[0] = change->n_pages;
+        return true;
+    }
+    if (!change->axes || change->axes->n_images != 1 ||
+        stack_axes_select(change->axes, 0, change->pages, change->n_pages, &kept, NULL) !=
+            IMGSTAT_OK)
+        return change->n_pages == shaped->planes;
+    ok = kept.is_grid;
+    for (size_t i = 0; i < shaped->leading; i++) {
+        const char letter = shaped->axes[i];
+        if (letter == 'C' || letter == 'Z' || letter == 'T')
+            shaped->size[i] = kept.size[letter == 'C' ? AXIS_C : letter == 'Z' ? AXIS_Z : AXIS_T];
+    }
+    stack_selection_release(&kept);
+    return ok;
+}
+
+ImgstatResult shaped_rewrite(const char *text, const FieldChange *change, Warnings *warnings,
+                             FieldResult *out, ImgstatError *err)
+{
+    const StackPages pages = {.samples = change->from_samples};
+    ShapedText shaped;
+    json_object *const object = shaped_parse(text);
+    if (!object)
+        return IMGSTAT_OK; /* other JSON */
+    const bool read = shaped_read(object, &pages, &shaped);
+    const bool truncated = shaped.truncated && !change->contiguous;
+    if (read && !change->pages && change->samples == change->from_samples && !truncated) {
+        json_object_put(object);
+        return IMGSTAT_OK;
+    }
+    if (!read || change->samples != change->from_samples ||
+        (change->pages && !resize(&shaped, change))) {
+        json_object_put(object);
+        out->fate = FIELD_GOES;
+        warnings_report(warnings, "its shape in JSON is left out: the output has another one");
+        return IMGSTAT_OK;
+    }
+    json_object *shape = NULL;
+    json_object_object_get_ex(object, "shape", &shape);
+    for (size_t i = 0; i < shaped.leading; i++)
+        json_object_array_put_idx(shape, i, json_object_new_int64(shaped.size[i]));
+    if (truncated)
+        json_object_object_del(object, "truncated");
+    const char *const json = json_object_to_json_string_ext(
+        object, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+    if (json)
+        text_add(&out->text, json, strlen(json));
+    json_object_put(object);
+    if (!json || out->text.failed)
+        return error_memory(err, strlen(text), "a description");
+    out->fate = FIELD_CHANGES;
+    return IMGSTAT_OK;
 }
