@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json_maps.c: the maps of a transfer from JSON text: tables, knots and parameters. */
-#include "transfer/json_maps.h"
+#include "transfer/json_value.h"
 
 #include "base/compiler.h"
 

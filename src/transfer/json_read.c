@@ -2,8 +2,7 @@
 /* json_read.c: transfers from JSON text, every member checked. */
 #include "transfer/json.h"
 
-#include "transfer/json_maps.h"
-#include "transfer/json_numbers.h"
+#include "transfer/json_value.h"
 
 #include <string.h>
 
@@ -11,6 +10,41 @@ enum {
     MAX_DEPTH = 10,
     TABLE_BITS = 32 /* of an entry of Transfer's tables */
 };
+
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\';
+    return at;
+}
+
+/* Finds a whole number that neither an int64_t nor a uint64_t holds: json-c would make the nearest
+ * of them out of it. Returns NULL if there is none. */
+static const char *find_too_long(const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (*at == '"') {
+            at = string_end(at, end);
+            continue;
+        }
+        if (*at != '-' && !(*at >= '0' && *at <= '9'))
+            continue;
+        const char *const start = at;
+        const uint64_t most = *at == '-' ? (uint64_t)INT64_MAX + 1 : UINT64_MAX;
+        uint64_t n = 0;
+        bool whole = true, fits = true;
+        for (at += *at == '-'; at < end && memchr("0123456789+-.eE", *at, 15); at++) {
+            const unsigned digit = (unsigned)(*at - '0');
+            whole = whole && digit <= 9;
+            fits = fits && (digit > 9 || n <= (most - digit) / 10);
+            n = 10 * n + digit;
+        }
+        if (whole && !fits)
+            return start;
+        at--;
+    }
+    return NULL;
+}
 
 static ImgstatResult too_large(const char *name, uint64_t bytes, uint64_t memory, ImgstatError *err)
 {
@@ -219,7 +253,7 @@ ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *nam
     while (end < bytes && strchr(" \t\r\n", text[end]) && text[end])
         end++;
     const bool is_json = parsed == json_tokener_success && end == bytes;
-    const char *const too_long = is_json ? json_find_too_long(text, text + bytes) : NULL;
+    const char *const too_long = is_json ? find_too_long(text, text + bytes) : NULL;
     ImgstatResult result;
     if (!is_json)
         result = error_file(err, IMGSTAT_ERR_FORMAT, name,

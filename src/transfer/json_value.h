@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_value.h: members and numbers of a transfer's JSON text, checked. */
+/* json_value.h: members, numbers and maps of a transfer's JSON text, checked. */
 #ifndef IMGSTAT_TRANSFER_JSON_VALUE_H
 #define IMGSTAT_TRANSFER_JSON_VALUE_H
 
@@ -32,5 +32,11 @@ ImgstatResult json_pair(const JsonReader *reader, json_object *object, const cha
 /* Finds a finite number. */
 ImgstatResult json_double(const JsonReader *reader, json_object *object, const char *key,
                           double *out);
+
+/* ---- transfer/json_maps.c ---- */
+
+/* Reads as many maps as the transfer has. Clears transfer->has_parameters where a map has a table
+ * alone. */
+ImgstatResult json_read_maps(const JsonReader *reader, json_object *maps, Transfer *transfer);
 
 #endif
