@@ -282,7 +282,8 @@ void decoder_finish(Decoder *decoder)
 
 /* ---- Writing ---- */
 
-bool encode_compression_known(const EncodeFormat *format, const char *compression)
+/* Returns whether a format is written with a compression of that name. */
+static bool is_known(const EncodeFormat *format, const char *compression)
 {
     for (const char *const *name = format->compressions; *name; name++)
         if (strcmp(*name, compression) == 0)
@@ -315,7 +316,7 @@ ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
                              ImgstatError *err)
 {
     *out = NULL;
-    if (how->compression && !encode_compression_known(format, how->compression))
+    if (how->compression && !is_known(format, how->compression))
         return unknown_compression(format, output->name, how->compression, err);
     if (how->level < -1 || how->level > 22)
         return error_file(err, IMGSTAT_ERR_ARG, output->name,

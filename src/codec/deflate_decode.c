@@ -8,8 +8,7 @@ enum {
     LITERAL_MASK = (1 << LITERAL_BITS) - 1,
     DISTANCE_MASK = (1 << DISTANCE_BITS) - 1,
     MOST_CODE = 15,
-    FAST_INPUT = 16, /* bytes that one turn of the fast loop may load */
-    BLOCK_TYPES = 4
+    FAST_INPUT = 16 /* bytes that one turn of the fast loop may load */
 };
 
 /* Whether an entry leads to a second table. */

@@ -34,7 +34,7 @@ typedef struct EncodePage {
 
 /* How a file is written. All zero but level = -1: as the input is, where that can be written. */
 typedef struct EncodeOptions {
-    const char *compression; /* encode_compression_known; NULL: as the input, deflate without one */
+    const char *compression; /* of the format; NULL: as the input, deflate without one */
     int level;               /* deflate: as deflater_create; others: their own scale, -1: default */
     bool fast;               /* writes larger files faster */
     size_t strip_bytes;      /* compressed strips of TIFF that are larger are divided; levels that
@@ -97,9 +97,6 @@ const EncodeFormat *encode_format_named(const char *name);
 /* Returns the format of a file name with that ending (.png; .tif, .tiff, .gtiff, .btf, .tf8), NULL
  * for none. */
 const EncodeFormat *encode_format_of_path(const char *path);
-
-/* Returns whether a format is written with a compression of that name. */
-bool encode_compression_known(const EncodeFormat *format, const char *compression);
 
 /* Returns how many threads an encoder uses. */
 unsigned encode_threads(const EncodeOptions *how);

@@ -28,7 +28,9 @@ struct Inflater {
 #endif
 };
 
-unsigned inflate_window_bits(const uint8_t head[2])
+/* Returns the bits of the window of a zlib stream that begins like this; 0: it is no deflate, or
+ * needs a dictionary. */
+static unsigned window_bits_of(const uint8_t head[2])
 {
     const unsigned method = head[0], flags = head[1];
     const unsigned window_bits = (method >> 4) + 8;
@@ -42,7 +44,7 @@ bool inflate_read_frame(const uint8_t *stream, size_t bytes, uint32_t *window, u
 {
     if (bytes <= ZLIB_FRAME)
         return false;
-    const unsigned window_bits = inflate_window_bits(stream);
+    const unsigned window_bits = window_bits_of(stream);
     const uint8_t *const end = stream + bytes - ZLIB_TAIL;
     *window = 1u << window_bits;
     *adler = (uint32_t)end[0] << 24 | (uint32_t)end[1] << 16 | (uint32_t)end[2] << 8 | end[3];
@@ -52,7 +54,7 @@ bool inflate_read_frame(const uint8_t *stream, size_t bytes, uint32_t *window, u
 /* ISA-L does not compare distances with the window. */
 bool inflate_head_is_usual(const uint8_t head[2], uint64_t total)
 {
-    const unsigned window_bits = inflate_window_bits(head);
+    const unsigned window_bits = window_bits_of(head);
     return window_bits == WINDOW_BITS || (window_bits > 0 && total <= (uint64_t)1 << window_bits);
 }
 

@@ -30,10 +30,6 @@ typedef enum InflateState {
 InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
                           size_t *room);
 
-/* Returns the bits of the window of a zlib stream that begins like this; 0: it is no deflate, or
- * needs a dictionary. */
-unsigned inflate_window_bits(const uint8_t head[2]);
-
 /* Bytes of a zlib stream before and behind its deflate data. */
 enum { ZLIB_HEAD = 2, ZLIB_TAIL = 4, ZLIB_FRAME = ZLIB_HEAD + ZLIB_TAIL };
 

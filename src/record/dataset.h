@@ -76,9 +76,6 @@ ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure 
 /* Returns the entry with the group and kind of another one; NULL if there is none. */
 DatasetEntry *dataset_find(const ImgstatDataset *dataset, const DatasetEntry *like);
 
-/* Adds the records and the account of another data set. The kinds in a group may differ. */
-ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, ImgstatError *err);
-
 /* Appends a record, and takes it over whatever happens. IMGSTAT_ERR_FORMAT if it does not come
  * after all others in order. */
 ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, ImgstatError *err);

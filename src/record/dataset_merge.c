@@ -181,7 +181,8 @@ static void latest_version(uint16_t into[3], const uint16_t from[3])
         memcpy(into, from, 3 * sizeof *into);
 }
 
-ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, ImgstatError *err)
+/* Adds the records and the account of another data set. The kinds in a group may differ. */
+static ImgstatResult join(ImgstatDataset *into, const ImgstatDataset *from, ImgstatError *err)
 {
     IMGSTAT_TRY(check_records(into, from, err));
     for (size_t k = 0; k < from->n; k++) {
@@ -221,7 +222,7 @@ ImgstatResult imgstat_dataset_merge(ImgstatDataset *into, const ImgstatDataset *
     if (into->shards.n == 0 || from->shards.n == 0)
         IMGSTAT_TRY(check_kinds(into, from, err));
     const bool first = is_empty(into);
-    IMGSTAT_TRY(dataset_join(into, from, err));
+    IMGSTAT_TRY(join(into, from, err));
     if (first && !into->source)
         into->source = shared_text_retain(from->source);
     return IMGSTAT_OK;
