@@ -1,77 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* filter_vectors.h: PNG's filters for many bytes at once. Included by filter.c alone. */
 
-#if defined(__AVX512BW__)
-
-typedef __m512i Bytes;
-
-FORCE_INLINE Bytes load(const uint8_t *at)
-{
-    return _mm512_loadu_si512(at);
-}
-
-FORCE_INLINE void store(uint8_t *at, Bytes v)
-{
-    _mm512_storeu_si512(at, v);
-}
-
-FORCE_INLINE Bytes subtract(Bytes a, Bytes b)
-{
-    return _mm512_sub_epi8(a, b);
-}
-
-/* a - b, at least 0. */
-FORCE_INLINE Bytes excess(Bytes a, Bytes b)
-{
-    return _mm512_subs_epu8(a, b);
-}
-
-FORCE_INLINE Bytes lesser(Bytes a, Bytes b)
-{
-    return _mm512_min_epu8(a, b);
-}
-
-FORCE_INLINE Bytes greater(Bytes a, Bytes b)
-{
-    return _mm512_max_epu8(a, b);
-}
-
-/* `yes` where a < b, else `no`. */
-FORCE_INLINE Bytes choose_less(Bytes a, Bytes b, Bytes yes, Bytes no)
-{
-    return _mm512_mask_blend_epi8(_mm512_cmplt_epu8_mask(a, b), no, yes);
-}
-
-/* Rounded down. */
-FORCE_INLINE Bytes average(Bytes a, Bytes b)
-{
-    const Bytes odd = _mm512_and_si512(_mm512_xor_si512(a, b), _mm512_set1_epi8(1));
-    return _mm512_sub_epi8(_mm512_avg_epu8(a, b), odd);
-}
-
-FORCE_INLINE Bytes both(Bytes a, Bytes b)
-{
-    return _mm512_and_si512(a, b);
-}
-
-FORCE_INLINE Bytes zeros(void)
-{
-    return _mm512_setzero_si512();
-}
-
-/* Adds the magnitudes of signed bytes. */
-FORCE_INLINE Bytes add_magnitudes(Bytes sum, Bytes v)
-{
-    return _mm512_add_epi64(sum, _mm512_sad_epu8(_mm512_abs_epi8(v), zeros()));
-}
-
-FORCE_INLINE uint64_t total(Bytes sum)
-{
-    return (uint64_t)_mm512_reduce_add_epi64(sum);
-}
-
-#else
-
 typedef __m256i Bytes;
 
 FORCE_INLINE Bytes load(const uint8_t *at)
@@ -140,8 +69,6 @@ FORCE_INLINE uint64_t total(Bytes sum)
     memcpy(part, &sum, sizeof part);
     return part[0] + part[1] + part[2] + part[3];
 }
-
-#endif
 
 enum { VECTOR = sizeof(Bytes) };
 
