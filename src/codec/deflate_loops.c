@@ -28,20 +28,6 @@ FORCE_INLINE uint64_t equal_word(const uint8_t *from)
     return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(from), _mm512_loadu_si512(from - 1));
 }
 
-#elif defined(__AVX2__)
-
-FORCE_INLINE uint64_t equal_half(const uint8_t *from)
-{
-    const __m256i *const here = (const void *)from, *const before = (const void *)(from - 1);
-    return (uint32_t)_mm256_movemask_epi8(
-        _mm256_cmpeq_epi8(_mm256_loadu_si256(here), _mm256_loadu_si256(before)));
-}
-
-FORCE_INLINE uint64_t equal_word(const uint8_t *from)
-{
-    return equal_half(from) | equal_half(from + 32) << 32;
-}
-
 #elif defined(__SSE2__)
 
 FORCE_INLINE uint64_t equal_quarter(const uint8_t *from)
@@ -132,15 +118,8 @@ FORCE_INLINE void find_bounds(const uint64_t *restrict words, const uint64_t *re
 FORCE_INLINE uint64_t some_bits(const uint64_t *words)
 {
     uint64_t some = 0;
-#if defined(__AVX512F__)
-    for (size_t k = 0; k < WORD; k += 8) {
-        const __m512i eight = _mm512_loadu_si512(words + k);
-        some |= (uint64_t)_mm512_test_epi64_mask(eight, eight) << k;
-    }
-#else
     for (size_t k = 0; k < WORD; k++)
         some |= (uint64_t)(words[k] != 0) << k;
-#endif
     return some;
 }
 
