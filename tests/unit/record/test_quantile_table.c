@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_quantile_table.c: order statistics of keys in any order are those of the same keys in
- * ascending order; keys parted at a pivot are the keys that there were. */
+ * ascending order. */
 #include "helper_keys.h"
-#include "helper_level.h"
-#include "record/partition.h"
 #include "record/quantile_table.h"
 #include "support.h"
 
@@ -116,10 +114,9 @@ static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t 
     return 3 * n;
 }
 
-static void check_level(CpuLevel level)
+Test(rank_keys, like_sorted_keys)
 {
     static const size_t large[] = {4096, 65537, MOST};
-    use_processor_level(level);
     Arrays arrays = arrays_make();
     ThreadPool *pool = NULL;
     cr_assert_eq(thread_pool_create(3, &pool, NULL), IMGSTAT_OK);
@@ -133,94 +130,8 @@ static void check_level(CpuLevel level)
             for (unsigned bits = 32; bits <= 64; bits += 32)
                 compared += check_keys(&random, &arrays, kind, large[l], bits, pool);
     }
-    fprintf(stderr, "rank_keys: %zu keys compared, %s\n", compared,
-            cpu_features_level_names[level]);
+    fprintf(stderr, "rank_keys: %zu keys compared\n", compared);
     cr_assert_gt(compared, (size_t)KINDS * MOST);
     thread_pool_destroy(pool);
     arrays_free(&arrays);
-}
-
-Test(rank_keys, like_sorted_keys)
-{
-    check_level(PROCESSOR_PORTABLE);
-}
-
-Test(rank_keys, like_sorted_keys_by_avx2)
-{
-    check_level(PROCESSOR_AVX2);
-}
-
-Test(rank_keys, like_sorted_keys_by_avx512)
-{
-    check_level(PROCESSOR_AVX512);
-}
-
-/* ---- Pivots ---------------------------------------------------------------------------------- */
-
-static uint64_t key_in(const void *keys, size_t i, unsigned bytes)
-{
-    uint64_t key = 0;
-    memcpy(&key, (const unsigned char *)keys + i * bytes, bytes);
-    return key;
-}
-
-/* Sums of powers tell one set of keys from another. */
-static void add_key(uint64_t sums[3], uint64_t key)
-{
-    sums[0] += key;
-    sums[1] += key * key;
-    sums[2] += key * key * key + key / 3;
-}
-
-static size_t check_split(KeySplit *split, unsigned bytes, Random *random, size_t n)
-{
-    enum { GUARD = 64, N = 1000 };
-    unsigned char from[N * 8], to[N * 8 + 2 * GUARD];
-    const uint64_t most = UINT64_MAX >> (64 - 8 * bytes);
-    const uint64_t among = n % 3 ? most : n % 2 ? 4 : 300;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t r = random_next(random), key = among == most ? r & most : r % among;
-        memcpy(from + i * bytes, &key, bytes);
-    }
-    const uint64_t pivots[] = {0, 1, most, n ? key_in(from, n / 2, bytes) : 7, most / 2 + 1};
-    for (size_t p = 0; p < sizeof pivots / sizeof *pivots; p++) {
-        uint64_t had[2][3] = {{0}}, has[2][3] = {{0}};
-        size_t below = 0;
-        guard_fill(to, sizeof to);
-        for (size_t i = 0; i < n; i++) {
-            const uint64_t key = key_in(from, i, bytes);
-            below += key < pivots[p];
-            add_key(had[key < pivots[p]], key);
-        }
-        cr_assert_eq(split(from, n, pivots[p], to + GUARD), below);
-        for (size_t i = 0; i < n; i++) {
-            const uint64_t key = key_in(to + GUARD, i, bytes);
-            cr_assert_eq(key < pivots[p], i < below);
-            add_key(has[i < below], key);
-        }
-        cr_assert_eq(memcmp(had, has, sizeof had), 0);
-        cr_assert(guard_holds(to, GUARD) && guard_holds(to + GUARD + n * bytes, GUARD));
-    }
-    return n;
-}
-
-Test(key_split, sides_of_a_pivot)
-{
-    use_processor_level(PROCESSOR_AVX512);
-    Random random = {.state = 7};
-    size_t compared = 0;
-    for (unsigned bytes = 4; bytes <= 8; bytes += 4) {
-        KeySplit *const split = key_split(bytes);
-        cr_assert_not_null(split);
-        for (size_t n = 0; n < 1000; n += n < 300 ? 1 : 37)
-            compared += check_split(split, bytes, &random, n);
-    }
-    cr_assert_gt(compared, 2 * 300 * 150);
-}
-
-Test(key_split, has_none_without_the_instructions)
-{
-    use_processor_level(PROCESSOR_PORTABLE);
-    cr_assert_null(key_split(4));
-    cr_assert_null(key_split(8));
 }
