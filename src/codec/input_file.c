@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* input_file.c: the file of the public interface: its bytes, its decoder, the page selected. */
+/* input_file.c: the file of the public interface: its bytes, its decoder, the page selected
+ * and how that is stored. */
 #include "base/compiler.h"
 #include "codec/codec.h"
 #include "codec/codec_list.h"
 #include "codec/work.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static ImgstatResult find_codec(const Source *source, const Codec **out, ImgstatError *err)
 {
@@ -204,4 +208,91 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
 uint64_t imgstat_file_lost_rows(const ImgstatFile *file)
 {
     return file->decoder->salvage.all_rows;
+}
+
+/* ---- How a page is stored ---- */
+
+void layout_add(ImgstatLayout *layout, const char *metadata)
+{
+    for (uint32_t i = 0; i < layout->n_metadata; i++)
+        if (strcmp(layout->metadata[i], metadata) == 0)
+            return;
+    if (layout->n_metadata < ARRAY_LEN(layout->metadata))
+        layout->metadata[layout->n_metadata++] = metadata;
+}
+
+static void add_metadata(ImgstatLayout *layout, const Metadata *metadata)
+{
+    static const char *const names[] = {[METADATA_PROFILE] = "icc",
+                                        [METADATA_RESOLUTION] = "resolution",
+                                        [METADATA_TIME] = "time",
+                                        [METADATA_EXIF] = "exif",
+                                        [METADATA_XMP] = "xmp",
+                                        [METADATA_IPTC] = "iptc",
+                                        [METADATA_PHOTOSHOP] = "photoshop"};
+    bool texts = false;
+    for (size_t i = 0; i < metadata->n; i++) {
+        if (metadata->item[i].kind != METADATA_TEXT)
+            layout_add(layout, names[metadata->item[i].kind]);
+        else if (!texts)
+            layout_add(layout, "text");
+        texts = texts || metadata->item[i].kind == METADATA_TEXT;
+    }
+}
+
+ImgstatResult imgstat_file_layout(ImgstatFile *file, ImgstatLayout *out, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(file && out, __func__, err));
+    Decoder *const decoder = file->decoder;
+    if (!decoder->channel_names && !decoder->outlined)
+        return error_file(err, IMGSTAT_ERR_ARG, file->source->name, "no page is selected");
+    Metadata metadata = {.n = 0};
+    Warnings silent = {.name = file->source->name};
+    *out = (ImgstatLayout){.compression = "", .predictor = "none"};
+    ImgstatResult res =
+        decoder->outlined ? IMGSTAT_OK : decoder_metadata(decoder, &metadata, &silent, err);
+    if (res == IMGSTAT_OK) {
+        add_metadata(out, &metadata);
+        decoder->codec->layout(decoder, out);
+    }
+    res = decoder_settle(decoder, res, err);
+    metadata_release(&metadata);
+    warnings_release(&silent);
+    return res;
+}
+
+/* ---- Whether a file is whole or was cut short ---- */
+
+static bool is_whole(const Source *source)
+{
+    static const uint8_t zeros[CODEC_PROBE_BYTES];
+    uint8_t start[CODEC_PROBE_BYTES] = {0};
+    size_t n = 0;
+    if (source_read(source, 0, start, sizeof start, &n, NULL) != IMGSTAT_OK)
+        return false;
+    const Codec *codec;
+    for (size_t i = 0; (codec = codec_at(i)) != NULL; i++)
+        if (codec->probe(start, n))
+            return codec->is_whole(source);
+    const bool is_beginning = n < 8 && strchr("\x89IM", start[0]) != NULL;
+    return !is_beginning && memcmp(start, zeros, sizeof start) != 0;
+}
+
+ImgstatResult codec_check_whole(const char *path, bool *whole, ImgstatError *err)
+{
+    struct stat st;
+    Source *source = NULL;
+    *whole = true;
+    if (stat(path, &st) != 0)
+        return error_file(err, IMGSTAT_ERR_IO, path, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode) || (access(path, R_OK) != 0 && errno == EACCES))
+        return IMGSTAT_OK; /* not known */
+    *whole = false;
+    if (st.st_size == 0)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(source_open(path, NULL, &source, err));
+    *whole = is_whole(source);
+    const ImgstatResult res = source_settle(source, IMGSTAT_OK, err);
+    source_close(source);
+    return res;
 }
