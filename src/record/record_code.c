@@ -4,7 +4,6 @@
 
 #include "record/bin_code.h"
 #include "record/kind.h"
-#include "record/tally_check.h"
 
 #include <stdlib.h>
 

@@ -16,4 +16,10 @@ ImgstatResult record_get(ByteReader *reader, bool sparse, uint64_t *memory, Imgs
 /* Sets IMGSTAT_ERR_FORMAT and the sentence for damaged bytes. */
 ImgstatResult record_damaged(ImgstatError *err, const char *what);
 
+/* ---- record/tally_check.c ---- */
+
+/* Whether counts, extrema and sums can belong together. Sums of tallies that pass do not overflow
+ * for RECORD_MOST_SAMPLES samples in all. Those of floats are checked again when records merge. */
+bool tally_is_possible(ImgstatSample sample, const Tally *tally);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_check.c: bounds of sums that follow from the extrema and the number of samples. */
-#include "record/tally_check.h"
+#include "record/record_code.h"
 
 #include "record/bigint.h"
 
