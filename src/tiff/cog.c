@@ -5,11 +5,9 @@
 
 #include "base/byteswap.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     LEADER_BYTES = 4,  /* the size of a tile, little-endian in every file */
@@ -304,21 +302,16 @@ ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, Ato
     return res;
 }
 
-ImgstatResult tiff_spool_copy(const AtomicFile *spool, AtomicFile *to, ImgstatError *err)
+ImgstatResult tiff_spool_copy(const TiffFile *from, AtomicFile *to, ImgstatError *err)
 {
     uint8_t *const block = malloc(BLOCK_BYTES);
     ImgstatResult res = block ? IMGSTAT_OK : error_memory(err, BLOCK_BYTES, "a copy buffer");
-    for (uint64_t at = 0; res == IMGSTAT_OK;) {
-        const ssize_t n = pread(spool->fd, block, BLOCK_BYTES, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            res = error_file(err, IMGSTAT_ERR_IO, to->name,
-                             "cannot read back the temporary file: %s", strerror(errno));
-        if (n <= 0)
-            break;
-        res = atomic_file_write(to, at, block, (size_t)n, err);
-        at += (uint64_t)n;
+    for (uint64_t at = 0; at < from->at && res == IMGSTAT_OK; at += BLOCK_BYTES) {
+        const uint64_t left = from->at - at;
+        const size_t n = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        res = atomic_file_read(from->output, at, block, n, err);
+        if (res == IMGSTAT_OK)
+            res = atomic_file_write(to, at, block, n, err);
     }
     free(block);
     return res;

@@ -473,7 +473,7 @@ static ImgstatResult finish(Encoder *base, ImgstatError *err)
     warnings_report(base->warnings, "the order of a cloud optimized GeoTIFF is lost: not all of "
                                     "its pages are tiles in the chain of directories");
     IMGSTAT_TRY(tiff_tags_finish(&te->file, err));
-    return tiff_spool_copy(te->spool, base->output, err);
+    return tiff_spool_copy(&te->file, base->output, err);
 }
 
 static void release(Encoder *base)

@@ -94,7 +94,7 @@ ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, Ato
                              ImgstatError *err);
 
 /* Copies a complete file from the spool of a cloud optimized one to the output. */
-ImgstatResult tiff_spool_copy(const AtomicFile *spool, AtomicFile *to, ImgstatError *err);
+ImgstatResult tiff_spool_copy(const TiffFile *from, AtomicFile *to, ImgstatError *err);
 
 /* ---- tiff/tag_writer.c ---- */
 
