@@ -120,11 +120,6 @@ static bool begin_tiff_data(OmeReader *reader, const XmlTag *tag)
     return ok || fail(reader);
 }
 
-static uint64_t planes_of(const StackImage *image)
-{
-    return (uint64_t)image->size[0] * image->size[1] * image->size[2];
-}
-
 static bool end_tiff_data(OmeReader *reader)
 {
     const uint32_t image = reader->axes->n_images - 1;
@@ -132,7 +127,7 @@ static bool end_tiff_data(OmeReader *reader)
     if (*reader->own && *reader->uuid && strcmp(reader->own, reader->uuid) != 0)
         return true;                              /* planes of another file */
     if (!reader->has_count && !reader->has_ifd) { /* all planes */
-        count = planes_of(&reader->image);
+        count = stack_image_planes(&reader->image);
         if (count > reader->pages->n)
             return fail(reader);
     }
@@ -149,10 +144,10 @@ static bool end_pixels(OmeReader *reader)
         return false;
     if (reader->has_tiff_data)
         return true;
-    if (planes_of(&reader->image) > reader->pages->n)
+    if (stack_image_planes(&reader->image) > reader->pages->n)
         return fail(reader);
     reader->next = stack_place_images(reader->axes, reader->pages, reader->axes->n_images - 1,
-                                      reader->next, planes_of(&reader->image));
+                                      reader->next, stack_image_planes(&reader->image));
     return reader->next > 0 || fail(reader);
 }
 

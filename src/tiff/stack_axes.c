@@ -73,17 +73,12 @@ bool stack_place(StackAxes *axes, uint32_t image, uint32_t page, uint64_t count,
     return true;
 }
 
-static uint64_t image_planes(const StackImage *image)
-{
-    return (uint64_t)image->size[0] * image->size[1] * image->size[2]; /* at most 2^56 */
-}
-
 uint32_t stack_place_images(StackAxes *axes, const StackPages *pages, uint32_t image,
                             uint32_t first, uint64_t count)
 {
     const StackImage *const in = &axes->image[image];
     uint32_t page = first;
-    if (count != image_planes(in))
+    if (count != stack_image_planes(in))
         return 0;
     for (uint64_t i = 0; i < count; i++, page++) {
         uint32_t at[STACK_AXES];

@@ -30,6 +30,12 @@ typedef struct StackImage {
     uint8_t order[STACK_AXES]; /* the fastest axis first */
 } StackImage;
 
+/* At most 2^56. */
+static inline uint64_t stack_image_planes(const StackImage *image)
+{
+    return (uint64_t)image->size[0] * image->size[1] * image->size[2];
+}
+
 /* All zero: no axes are declared. */
 typedef struct StackAxes {
     StackPlane *plane; /* of each page of the chain */
