@@ -42,9 +42,8 @@ typedef struct CogWriter {
     AtomicFile *to;
     bool big, measures; /* measures: nothing is written, only places are found */
     uint64_t at;        /* end so far */
-    uint8_t *block;     /* bytes that go to block_at */
-    size_t held, room;
-    uint64_t block_at;
+    uint8_t *tile;      /* one; `room` bytes */
+    size_t room;
 } CogWriter;
 
 static ImgstatResult put(const CogWriter *w, uint64_t at, const void *from, size_t bytes,
@@ -176,41 +175,30 @@ static ImgstatResult put_directories(CogWriter *w, const CogPage *pages, size_t 
 
 /* ---- Tiles ----------------------------------------------------------------------------------- */
 
-static ImgstatResult flush(CogWriter *w, ImgstatError *err)
-{
-    const size_t held = w->held;
-    w->held = 0;
-    return held ? put(w, w->block_at, w->block, held, err) : IMGSTAT_OK;
-}
-
 /* Writes tile `index` of a page at the end. */
 static ImgstatResult put_tile(CogWriter *w, CogPage *page, size_t index, ImgstatError *err)
 {
     const uint64_t size = page->sizes[index], from = page->spooled[index];
     const size_t bytes = (size_t)size + LEADER_BYTES + TRAILER_BYTES;
-    page->offsets[index] = w->at + LEADER_BYTES;
+    const uint64_t at = w->at;
+    page->offsets[index] = at + LEADER_BYTES;
     w->at += bytes;
     if (w->measures)
         return IMGSTAT_OK;
-    if (w->held + bytes > w->room)
-        IMGSTAT_TRY(flush(w, err));
     if (bytes > w->room) {
-        uint8_t *const larger = realloc(w->block, bytes);
+        uint8_t *const larger = realloc(w->tile, bytes);
         if (!larger)
             return error_memory(err, bytes, "a tile");
-        w->block = larger;
+        w->tile = larger;
         w->room = bytes;
     }
-    if (w->held == 0)
-        w->block_at = w->at - bytes;
-    uint8_t *const to = w->block + w->held;
+    uint8_t *const to = w->tile;
     store_number(to, size, LEADER_BYTES, false);
     IMGSTAT_TRY(atomic_file_read(w->from->output, from, to + LEADER_BYTES, (size_t)size, err));
     memset(to + LEADER_BYTES + size, 0, TRAILER_BYTES);
     if (size >= TRAILER_BYTES)
         memcpy(to + LEADER_BYTES + size, to + size, TRAILER_BYTES);
-    w->held += bytes;
-    return IMGSTAT_OK;
+    return put(w, at, to, bytes, err);
 }
 
 /* Every tile of a page, and behind it that of its mask; NULL: there is none. */
@@ -253,7 +241,7 @@ static ImgstatResult put_all_tiles(CogWriter *w, CogPage *pages, CogPage *const 
         IMGSTAT_TRY(
             put_tiles(w, order[i], with_masks ? partner_of(pages, n, order[i]) : NULL, err));
     }
-    return flush(w, err);
+    return IMGSTAT_OK;
 }
 
 /* Returns whether pages and masks are pairs: each is the partner of its partner. Of two pages of
@@ -273,13 +261,8 @@ ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, Ato
 {
     const bool with_masks = are_pairs(pages, n);
     CogPage **const order = malloc(n * sizeof *order);
-    CogWriter w = {.from = from,
-                   .to = to,
-                   .big = from->big,
-                   .measures = true,
-                   .block = malloc(BLOCK_BYTES),
-                   .room = BLOCK_BYTES};
-    ImgstatResult res = order && w.block ? IMGSTAT_OK : error_memory(err, w.room, "tiles");
+    CogWriter w = {.from = from, .to = to, .big = from->big, .measures = true};
+    ImgstatResult res = order ? IMGSTAT_OK : error_memory(err, n * sizeof *order, "tiles");
     for (size_t i = 0; i < n && order; i++)
         order[i] = &pages[i];
     if (order)
@@ -297,7 +280,7 @@ ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, Ato
         res = put_directories(&w, pages, n, with_masks, err);
     if (res == IMGSTAT_OK)
         res = put_all_tiles(&w, pages, order, n, with_masks, err);
-    free(w.block);
+    free(w.tile);
     free(order);
     return res;
 }
