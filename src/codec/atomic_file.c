@@ -41,6 +41,13 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Returns malloc's, NULL if memory runs out. */
+static char *folder_of(const char *path)
+{
+    const char *const base = base_of(path);
+    return base > path ? strndup(path, (size_t)(base - path)) : strdup(".");
+}
+
 bool atomic_file_exists(const char *path)
 {
     struct stat st;
@@ -123,8 +130,7 @@ static ImgstatResult name_temporary(AtomicFile *output, mode_t mode, ImgstatErro
  * its time. -1 where the file system has no such files, or no name could be given later. */
 static int open_nameless(const AtomicFile *output, mode_t mode)
 {
-    const size_t length = (size_t)(base_of(output->target) - output->target);
-    char *const dir = length ? strndup(output->target, length) : strdup(".");
+    char *const dir = folder_of(output->target);
     char there[32];
     int fd = dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
     free(dir);
@@ -238,13 +244,10 @@ ImgstatResult atomic_file_open_memory(const char *name, void *memory, size_t byt
 /* Opens a file without a name in the folder of another one. */
 static ImgstatResult open_in_folder_of(const char *path, AtomicFile *spool, ImgstatError *err)
 {
-    char *const dir = strdup(path);
+    char *const dir = folder_of(path);
     if (!dir)
         return error_memory(err, strlen(path), "a file name");
-    char *const slash = strrchr(dir, '/');
-    if (slash)
-        *(slash == dir ? slash + 1 : slash) = '\0';
-    spool->fd = open_unnamed(slash ? dir : ".");
+    spool->fd = open_unnamed(dir);
     const ImgstatResult res =
         spool->fd >= 0 ? IMGSTAT_OK : io_error(spool, "create a temporary file", err);
     free(dir);
@@ -421,15 +424,14 @@ static bool sync_open(int fd)
  * more. */
 static bool sync_folder(const AtomicFile *output)
 {
-    char *const path = strdup(output->target);
-    if (!path)
+    char *const dir = folder_of(output->target);
+    if (!dir)
         return true;
-    path[base_of(output->target) - output->target] = '\0';
-    const int fd = open(*path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool good = fd < 0 || sync_open(fd);
     if (fd >= 0)
         close(fd);
-    free(path);
+    free(dir);
     return good;
 }
 
