@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* photoshop.c: walks through the list of image resources. */
+/* photoshop.c: walks through the list of image resources, one of which may hold IPTC data. */
 #include "codec/photoshop.h"
 
 #include "base/byteswap.h"
-#include "codec/iptc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESOURCE_HEAD = 6, THUMBNAIL_BGR = 1033, THUMBNAIL = 1036 };
+enum { RESOURCE_HEAD = 6, RESOURCE_IPTC = 0x0404, THUMBNAIL_BGR = 1033, THUMBNAIL = 1036 };
 
 bool photoshop_is_list(const uint8_t *data, size_t bytes)
 {
@@ -20,24 +19,82 @@ static size_t even(size_t n)
     return n + (n & 1);
 }
 
-/* Returns the bytes of the resource at `at`: signature, number, name with its length, size, data,
- * padding. The last resource may lack the padding. Returns 0 if it is damaged. */
-static size_t resource_bytes(const uint8_t *data, size_t bytes, size_t at, unsigned *number)
+typedef struct Resource {
+    unsigned number;
+    size_t before, n; /* bytes before its data, of these */
+    size_t bytes;     /* all, with padding, which the last resource may lack */
+} Resource;
+
+/* Reads the resource at `at`: signature, number, name with its length, size, data, padding. Returns
+ * false if it is damaged. */
+static bool read_resource(const uint8_t *data, size_t bytes, size_t at, Resource *out)
 {
     if (bytes - at < RESOURCE_HEAD + 1)
-        return 0;
+        return false;
     const uint8_t *const head = data + at;
     const size_t name = even(1 + (size_t)head[RESOURCE_HEAD]);
     if (bytes - at < RESOURCE_HEAD + name + 4)
-        return 0;
-    const uint8_t *const size = head + RESOURCE_HEAD + name;
-    const size_t n = (size_t)load_number(size, 4, true);
+        return false;
+    const size_t n = (size_t)load_number(head + RESOURCE_HEAD + name, 4, true);
     const size_t before = RESOURCE_HEAD + name + 4;
-    *number = (unsigned)load_number(head + 4, 2, true);
     if (n > bytes - at - before)
-        return 0;
-    return before + even(n) < bytes - at ? before + even(n) : bytes - at;
+        return false;
+    *out = (Resource){.number = (unsigned)load_number(head + 4, 2, true),
+                      .before = before,
+                      .n = n,
+                      .bytes = before + even(n) < bytes - at ? before + even(n) : bytes - at};
+    return true;
 }
+
+/* ---- IPTC data ---- */
+
+/* Cuts off what lies behind the last data set. */
+static size_t without_padding(const uint8_t *data, size_t bytes)
+{
+    enum { SET_HEAD = 5, LONG_BIT = 0x8000 };
+    size_t at = 0;
+    while (bytes - at >= SET_HEAD && data[at] == IPTC_MARKER) {
+        const size_t n = (size_t)load_number(data + at + 3, 2, true);
+        if (n & LONG_BIT) /* a size of several bytes: the rest stays as it is */
+            return bytes;
+        if (n > bytes - at - SET_HEAD)
+            return at > 0 ? bytes : 0; /* damaged from its first data set on */
+        at += SET_HEAD + n;
+    }
+    return at;
+}
+
+/* Finds IPTC data in bytes that are IPTC data or resources. *n becomes their length without
+ * padding. Returns false if there are none. */
+static bool iptc_find(const uint8_t *data, size_t bytes, const uint8_t **iptc, size_t *n)
+{
+    Resource r;
+    if (bytes > 0 && data[0] == IPTC_MARKER) {
+        *iptc = data;
+        *n = without_padding(data, bytes);
+        return *n > 0;
+    }
+    for (size_t at = 0; photoshop_is_list(data + at, bytes - at); at += r.bytes) {
+        if (!read_resource(data, bytes, at, &r))
+            return false;
+        *iptc = data + at + r.before;
+        if (r.number == RESOURCE_IPTC && r.n > 0 && **iptc == IPTC_MARKER) {
+            *n = without_padding(*iptc, r.n);
+            return *n > 0;
+        }
+    }
+    return false;
+}
+
+void iptc_head_fill(uint8_t head[IPTC_HEAD_BYTES], size_t n)
+{
+    memcpy(head, "8BIM", 4);
+    store_number(head + 4, RESOURCE_IPTC, 2, true);
+    store_number(head + 6, 0, 2, true); /* no name */
+    store_number(head + 8, n, 4, true);
+}
+
+/* ---- Lists ---- */
 
 static bool is_thumbnail(unsigned number)
 {
@@ -49,17 +106,14 @@ static bool is_thumbnail(unsigned number)
 static size_t keep(uint8_t *data, size_t bytes, bool iptc_goes, size_t *damaged_at)
 {
     size_t at = 0, to = 0;
-    for (size_t n; at < bytes; at += n) {
-        unsigned number = 0;
+    Resource r;
+    for (; at < bytes && read_resource(data, bytes, at, &r); at += r.bytes) {
         const uint8_t *iptc;
-        size_t iptc_bytes;
-        n = resource_bytes(data, bytes, at, &number);
-        if (n == 0)
-            break;
-        if (is_thumbnail(number) || (iptc_goes && iptc_find(data + at, n, &iptc, &iptc_bytes)))
+        size_t n;
+        if (is_thumbnail(r.number) || (iptc_goes && iptc_find(data + at, r.bytes, &iptc, &n)))
             continue;
-        memmove(data + to, data + at, n);
-        to += n;
+        memmove(data + to, data + at, r.bytes);
+        to += r.bytes;
     }
     *damaged_at = at;
     return to;
@@ -75,12 +129,10 @@ size_t photoshop_remove_thumbnails(uint8_t *data, size_t bytes)
 
 static bool has_thumbnail(const uint8_t *data, size_t bytes)
 {
-    for (size_t at = 0, n; at < bytes; at += n) {
-        unsigned number = 0;
-        n = resource_bytes(data, bytes, at, &number);
-        if (n == 0 || is_thumbnail(number))
-            return n > 0;
-    }
+    Resource r;
+    for (size_t at = 0; at < bytes && read_resource(data, bytes, at, &r); at += r.bytes)
+        if (is_thumbnail(r.number))
+            return true;
     return false;
 }
 

@@ -6,6 +6,14 @@
 #include "codec/metadata.h"
 #include "codec/warnings.h"
 
+enum {
+    IPTC_MARKER = 0x1C,  /* which each data set begins with */
+    IPTC_HEAD_BYTES = 12 /* of the resource that holds IPTC data */
+};
+
+/* Fills in the head of a resource of Photoshop that holds n bytes of IPTC data. */
+void iptc_head_fill(uint8_t head[IPTC_HEAD_BYTES], size_t n);
+
 /* Returns whether bytes begin as such resources do. */
 bool photoshop_is_list(const uint8_t *data, size_t bytes);
 

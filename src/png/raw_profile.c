@@ -5,7 +5,6 @@
 
 #include "base/compiler.h"
 #include "codec/exif.h"
-#include "codec/iptc.h"
 #include "codec/photoshop.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "base/text_buffer.h"
 #include "base/utf8.h"
 #include "codec/exif.h"
-#include "codec/iptc.h"
 #include "codec/photoshop.h"
 #include "tiff/decoder.h"
 #include "tiff/encoder.h"

@@ -4,7 +4,6 @@
 #include "any.h"
 
 #include "codec/exif.c"
-#include "codec/iptc.c"
 #include "codec/photoshop.c"
 
 /* CBMC: -DPROOF=exif_fields -DBYTES=20 --unwind 5 */

@@ -60,7 +60,7 @@ CBMC_FAULTS = [
     ("any_tags", "png/chunks.c", " && *at <= source->bytes", ""),
     ("any_resources", "codec/exif.c", "exif->bytes - at < 2", "exif->bytes - at < 1"),
     ("any_resources", "codec/exif.c", "n > *bytes - at)", "n > *bytes)"),
-    ("any_resources", "codec/iptc.c", "n > bytes - at - SET_HEAD", "n > bytes - at"),
+    ("any_resources", "codec/photoshop.c", "n > bytes - at - SET_HEAD", "n > bytes - at"),
     ("any_resources", "codec/photoshop.c", "at < RESOURCE_HEAD + name + 4", "at < RESOURCE_HEAD + name"),
     ("any_inflate", "codec/bit_reader.h", "reader->end - reader->at >= 8", "reader->end - reader->at >= 7"),
     ("any_inflate", "codec/deflate_symbols.h", "if (distance >= STEP)", "if (distance >= STEP / 2)"),
