@@ -152,13 +152,6 @@ static void count_far(DeflateCoder *coder, const uint8_t *from, size_t n)
     coder->counts[END_OF_BLOCK] = 1;
 }
 
-static void make_distance_codes(DeflateCoder *coder)
-{
-    deflate_complete_distances(coder->distance_counts);
-    huffman_lengths(coder->distance_counts, DEFLATE_DISTANCES, LITERAL_LONGEST,
-                    coder->lengths + SYMBOLS);
-}
-
 /* ---- The head of a block ---- */
 
 /* Appends `times` symbols of one length, as repeats where three or more follow each other. */
@@ -365,7 +358,9 @@ static void plan_block(DeflateCoder *coder, DeflateCoding coding, const Block *b
             count_all(coder, from, block->n);
     }
     huffman_lengths(coder->counts, SYMBOLS, LITERAL_LONGEST, coder->lengths);
-    make_distance_codes(coder);
+    deflate_complete_distances(coder->distance_counts);
+    huffman_lengths(coder->distance_counts, DEFLATE_DISTANCES, LITERAL_LONGEST,
+                    coder->lengths + SYMBOLS);
 }
 
 /* The size is known before the symbols are written where all bytes were counted, and only runs. */

@@ -5,16 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_set(const GroupKey *a, const GroupKey *b)
-{
-    return !a->set || !b->set ? a->set == b->set : strcmp(a->set, b->set) == 0;
-}
-
 bool page_group_same(const GroupKey *a, const GroupKey *b)
 {
     if (a->by != b->by || !a->name != !b->name)
         return false;
-    return (a->name ? strcmp(a->name, b->name) == 0 : a->number == b->number) && same_set(a, b);
+    const bool same_set = !a->set || !b->set ? a->set == b->set : strcmp(a->set, b->set) == 0;
+    return same_set && (a->name ? strcmp(a->name, b->name) == 0 : a->number == b->number);
 }
 
 GroupKey page_group_key(ImgstatGrouping by, const PageList *list, uint32_t page)

@@ -193,7 +193,7 @@ static bool is_wanted(Copy *copy, const PngChunk *chunk)
     return rule->many || !is_second(copy, rule);
 }
 
-/* Chunks that describe values of samples go in silence, those of animations with a warning. */
+/* Chunks that describe values of samples go in silence, those of animations with one warning. */
 static void note_left_out(Copy *copy, const PngChunk *chunk)
 {
     static const char silent[] = "tRNS sBIT bKGD hIST acTL fcTL fdAT";
@@ -202,12 +202,6 @@ static void note_left_out(Copy *copy, const PngChunk *chunk)
                         "its %s chunk is left out: it may not hold for other samples, or is "
                         "damaged, misplaced or doubled",
                         chunk->type);
-}
-
-static void note_animation(Copy *copy, const PngChunk *chunk)
-{
-    if (strcmp(chunk->type, "acTL") == 0)
-        warnings_report(copy->warnings, "its animation is left out; the first image is kept");
 }
 
 ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError *err)
@@ -284,7 +278,8 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
     uint64_t at = PNG_SIGNATURE_BYTES;
     PngChunk chunk;
     while (png_chunk_next(like->source, &at, &chunk)) {
-        note_animation(&copy, &chunk);
+        if (strcmp(chunk.type, "acTL") == 0)
+            warnings_report(warnings, "its animation is left out; the first image is kept");
         if (png_suggests_palette(before, &chunk))
             warnings_report(warnings, "its PLTE chunk is left out: it suggests colours to show the "
                                       "old samples with");

@@ -160,8 +160,9 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     tiff_helpers_destroy(td->helpers); /* made for other threads */
     td->helpers = NULL;
     IMGSTAT_TRY(tiff_page_plan(td, err));
-    const bool tiles = base->mode != DECODE_PLAIN && tiff_tiles_independent(td);
-    caps->random_rows = base->mode != DECODE_PLAIN && tiff_rows_random(td);
+    const bool direct = base->mode != DECODE_PLAIN && tiff_is_direct(td);
+    const bool tiles = direct && tiff_decompressor_suits(td); /* decoded without libtiff */
+    caps->random_rows = direct && td->layout.mode == TIFF_READ_RAW;
     caps->unit_rows = td->layout.mode == TIFF_READ_SCANLINES ? 0
                       : td->layout.mode == TIFF_READ_RAW     ? 1
                                                              : td->layout.tile_height;

@@ -226,9 +226,6 @@ TiffDecompressor *tiff_decompressor_create(const TiffDecoder *td);
 /* Accepts NULL. */
 void tiff_decompressor_destroy(TiffDecompressor *decompressor);
 
-/* Returns whether tiles are the image's samples as they are, decoded without libtiff. */
-bool tiff_tiles_independent(const TiffDecoder *td);
-
 /* Decodes the first `rows` rows of such a tile to td->tile by td->decompressor. Returns NULL where
  * libtiff must decide. */
 const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t rows);
@@ -277,9 +274,6 @@ void tiff_helpers_destroy(TiffHelpers *helpers);
 /* Codec.read_rows */
 ImgstatResult tiff_rows_read(Decoder *base, void *to, size_t pitch, uint32_t rows,
                              ImgstatError *err);
-
-/* Returns whether any thread can read rows from anywhere. */
-bool tiff_rows_random(const TiffDecoder *td);
 
 /* Codec.read_at */
 bool tiff_rows_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, uint32_t rows);

@@ -332,13 +332,6 @@ static ImgstatResult begin_stack(TiffEncoder *te, uint32_t planes, ImgstatError 
     return IMGSTAT_OK;
 }
 
-/* The next plane lies behind the last one. */
-static ImgstatResult next_plane(TiffEncoder *te, ImgstatError *err)
-{
-    te->start += (uint64_t)te->shape.row_bytes * te->base.page.height * te->shape.planes;
-    return make_room(te, err);
-}
-
 static ImgstatResult add_directory(TiffEncoder *te, ImgstatError *err)
 {
     const EncodePage *const page = &te->base.page;
@@ -393,8 +386,10 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
     Metadata metadata = {.n = 0};
-    if (te->stacked && base->page.plane > 0)
-        return next_plane(te, err);
+    if (te->stacked && base->page.plane > 0) { /* it lies behind the last one */
+        te->start += (uint64_t)te->shape.row_bytes * base->page.height * te->shape.planes;
+        return make_room(te, err);
+    }
     ImgstatResult res = IMGSTAT_OK;
     if (like && like->codec != &tiff_codec)
         res = decoder_metadata(like, &metadata, base->warnings, err);

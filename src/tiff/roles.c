@@ -9,11 +9,6 @@ static bool is_mask(const TiffFacts *facts)
     return facts->type & FILETYPE_MASK;
 }
 
-static bool is_reduced(const TiffFacts *facts)
-{
-    return facts->type & FILETYPE_REDUCEDIMAGE;
-}
-
 /* Whether a page is another one at a lower resolution: of the same samples and smaller, its sides
  * in the same proportion but for rounding to whole pixels. */
 static bool is_level_of(const PageList *list, const TiffFacts *facts, uint32_t page, uint32_t of)
@@ -65,8 +60,9 @@ static void find_images(PageList *list, const TiffFacts *facts)
         if (is_mask(&facts[i])) {
             entry->role = IMGSTAT_ROLE_MASK;
             entry->owner = IMGSTAT_NO_PAGE;
-        } else if (is_reduced(&facts[i]) || (below && !facts[i].has_type && fits) ||
-                   (below && !sized) || (i > 0 && facts[i].is_jpeg)) {
+        } else if ((facts[i].type & FILETYPE_REDUCEDIMAGE) ||
+                   (below && !facts[i].has_type && fits) || (below && !sized) ||
+                   (i > 0 && facts[i].is_jpeg)) {
             entry->role = fits ? IMGSTAT_ROLE_LEVEL : IMGSTAT_ROLE_THUMBNAIL;
             entry->owner = fits ? of : IMGSTAT_NO_PAGE;
         } else if (!below) {

@@ -89,11 +89,6 @@ static ImgstatResult read_raw(TiffDecoder *td, uint16_t plane, uint8_t *to, size
     return IMGSTAT_OK;
 }
 
-bool tiff_rows_random(const TiffDecoder *td)
-{
-    return td->layout.mode == TIFF_READ_RAW && tiff_is_direct(td);
-}
-
 bool tiff_rows_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, uint32_t rows)
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;

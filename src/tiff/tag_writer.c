@@ -116,12 +116,6 @@ ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uin
                          type == TIFF_SHORT ? (const void *)&narrow : &value, err);
 }
 
-static ImgstatResult point_to(TiffTags *tags, uint16_t tag, TiffTags *sub, ImgstatError *err)
-{
-    const TiffTag entry = {.tag = tag, .type = TIFF_LONG, .count = 1, .bytes = 4, .sub = sub};
-    return add_tag(tags, &entry, err);
-}
-
 /* ---- Copying ---- */
 
 /* Copies a payload that lies outside its field, block by block. */
@@ -181,10 +175,11 @@ static ImgstatResult copy_sub(TiffFile *file, const TiffTagSource *from, uint64_
     TiffTags *const sub = tiff_tags_create();
     if (!sub)
         return error_memory(err, sizeof *sub, "TIFF fields");
+    const TiffTag entry = {.tag = tag, .type = TIFF_LONG, .count = 1, .bytes = 4, .sub = sub};
     ImgstatResult res =
         copy_directory(file, from, offset, in_sub, NULL, depth + 1, warnings, sub, err);
     if (res == IMGSTAT_OK && sub->n > 0)
-        res = point_to(to, tag, sub, err);
+        res = add_tag(to, &entry, err);
     else if (res == IMGSTAT_OK)
         warnings_report(warnings, "its field %u is damaged and left out", tag);
     if (res != IMGSTAT_OK || sub->n == 0)
@@ -294,12 +289,6 @@ static int by_tag(const void *a, const void *b)
     return (int)((const TiffTag *)a)->tag - (int)((const TiffTag *)b)->tag;
 }
 
-static void sort_fields(TiffTags *tags)
-{
-    if (tags->n > 0)
-        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
-}
-
 size_t tiff_directory_bytes(const TiffTags *tags, bool big)
 {
     return big ? 8 + tags->n * 20 + 8 : 2 + tags->n * 12 + 4;
@@ -313,7 +302,8 @@ ImgstatResult tiff_directory_fill(TiffTags *tags, bool big, bool big_endian, Tif
     uint8_t *const table = *out = calloc(1, bytes);
     if (!table)
         return error_memory(err, bytes, "a TIFF directory");
-    sort_fields(tags);
+    if (tags->n > 0)
+        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
     store_number(table, tags->n, big ? 8 : 2, big_endian);
     uint8_t *entry = table + (big ? 8 : 2);
     for (size_t i = 0; i < tags->n; i++, entry += 4 + 2 * width) {

@@ -387,11 +387,6 @@ ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, u
     return IMGSTAT_OK;
 }
 
-bool tiff_tiles_independent(const TiffDecoder *td)
-{
-    return tiff_is_direct(td) && tiff_decompressor_suits(td);
-}
-
 const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t rows)
 {
     const TiffLayout *const layout = &td->layout;
