@@ -349,6 +349,9 @@ IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
  * name; 0 where there is no such page. */
 IMGSTAT_API size_t imgstat_file_page_name(const ImgstatFile *file, uint32_t page, char *out,
                                           size_t capacity);
+/* Checks that a text names pages as ImgstatJob.pages does, none of them twice, of whatever file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pages_check(const char *pages,
+                                                                 ImgstatError *err);
 /* Finds the pages that a text names as ImgstatJob.pages does; NULL: all images. *n becomes their
  * number, out receives at most `capacity` of them. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_find(const ImgstatFile *file,
@@ -787,6 +790,10 @@ typedef struct ImgstatMethod {
     double clip_limit;         /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
                                   its own unit and 40) */
 } ImgstatMethod;
+
+/* Checks a method as far as that needs no image. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_method_check(const ImgstatMethod *method,
+                                                                  ImgstatError *err);
 
 typedef struct ImgstatTransfer ImgstatTransfer;
 

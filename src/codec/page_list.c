@@ -51,39 +51,109 @@ size_t page_list_name(const PageList *list, uint32_t page, char *to, size_t room
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-typedef struct Selection {
-    const PageList *list;
-    const char *text, *file;
-    uint32_t *page;
-    uint32_t n;
-    bool *chosen; /* for each page of the list */
-} Selection;
+/* A part of a text: "2", "2-5", or "2.1.0" of SubIFDs. */
+typedef struct PageItem {
+    uint64_t first, last;
+    const char *text, *end; /* where it begins and ends */
+    const char *below;      /* where the numbers of SubIFDs begin; its end if it has none */
+} PageItem;
 
-static ImgstatResult misspelled(const Selection *s, ImgstatError *err)
+static bool parse_number(const char **at, uint64_t *out)
 {
-    return error_file(err, IMGSTAT_ERR_ARG, s->file,
-                      "\"%s\" names no pages; an example that does is 0,3-5,2.1", s->text);
-}
-
-static ImgstatResult missing(const Selection *s, const char *name, size_t length, ImgstatError *err)
-{
-    return error_file(err, IMGSTAT_ERR_ARG, s->file, "has no page %.*s; it has %u, counted from 0",
-                      (int)length, name, s->list->chain);
-}
-
-static bool parse_number(const char **at, uint32_t *out)
-{
-    uint64_t value = 0;
     const char *p = *at;
-    for (; *p >= '0' && *p <= '9'; p++)
-        value = value < UINT32_MAX ? 10 * value + (uint64_t)(*p - '0') : value;
+    for (*out = 0; *p >= '0' && *p <= '9'; p++)
+        *out = *out < UINT64_MAX / 10 ? 10 * *out + (uint64_t)(*p - '0') : *out;
     const bool any = p > *at;
-    *out = value < IMGSTAT_NO_PAGE ? (uint32_t)value : IMGSTAT_NO_PAGE - 1;
     *at = p;
     return any;
 }
 
-static uint32_t find_below(const PageList *list, uint32_t parent, uint32_t number)
+static bool parse_item(const char *at, PageItem *out)
+{
+    *out = (PageItem){.text = at};
+    bool good = parse_number(&at, &out->first);
+    const bool range = good && *at == '-';
+    out->last = out->first;
+    if (range) {
+        at++;
+        good = parse_number(&at, &out->last) && out->last >= out->first;
+    }
+    out->below = at;
+    while (good && !range && *at == '.') {
+        uint64_t number;
+        at++;
+        good = parse_number(&at, &number);
+    }
+    out->end = at;
+    return good;
+}
+
+/* Orders SubIFDs by the numbers behind their first ones. */
+static int compare_below(const PageItem *a, const PageItem *b)
+{
+    const char *s = a->below, *t = b->below;
+    while (*s == '.' && *t == '.') {
+        uint64_t x = 0, y = 0;
+        s++, t++;
+        (void)parse_number(&s, &x);
+        (void)parse_number(&t, &y);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return (*s == '.') - (*t == '.');
+}
+
+/* Orders pages of the chain before SubIFDs. */
+static int compare_items(const void *a, const void *b)
+{
+    const PageItem *const x = a, *const y = b;
+    const int lower = (*x->below == '.') - (*y->below == '.');
+    if (lower != 0)
+        return lower;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return compare_below(x, y);
+}
+
+/* Sorts the items. */
+static bool have_twice(PageItem *items, size_t n)
+{
+    qsort(items, n, sizeof *items, compare_items);
+    for (size_t i = 1; i < n; i++) {
+        const PageItem *const a = &items[i - 1], *const b = &items[i];
+        const bool chain = *a->below != '.' && *b->below != '.';
+        if (chain ? b->first <= a->last : compare_items(a, b) == 0)
+            return true;
+    }
+    return false;
+}
+
+ImgstatResult imgstat_pages_check(const char *pages, ImgstatError *err)
+{
+    size_t most = 1, n = 0;
+    IMGSTAT_TRY(error_if_null(pages, __func__, err));
+    for (const char *s = pages; *s; s++)
+        most += *s == ',';
+    PageItem *const items = malloc(most * sizeof *items);
+    if (!items)
+        return error_memory(err, most * sizeof *items, "a list of pages");
+    bool good = parse_item(pages, &items[n++]);
+    while (good && *items[n - 1].end == ',') {
+        good = parse_item(items[n - 1].end + 1, &items[n]);
+        n++;
+    }
+    good = good && *items[n - 1].end == '\0';
+    const bool twice = good && have_twice(items, n);
+    free(items);
+    if (!good)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "\"%s\" names no pages; an example that does is 0,3-5,2.1", pages);
+    if (twice)
+        return error_set(err, IMGSTAT_ERR_ARG, "\"%s\" names a page twice", pages);
+    return IMGSTAT_OK;
+}
+
+static uint32_t find_below(const PageList *list, uint32_t parent, uint64_t number)
 {
     for (uint32_t i = list->chain; i < list->n; i++)
         if (list->entry[i].parent == parent && list->entry[i].number == number)
@@ -91,83 +161,62 @@ static uint32_t find_below(const PageList *list, uint32_t parent, uint32_t numbe
     return IMGSTAT_NO_PAGE;
 }
 
-static ImgstatResult choose(Selection *s, uint32_t page, ImgstatError *err)
+/* Adds the pages of an item to page[*n] and behind. */
+static ImgstatResult add_item(const PageList *list, const PageItem *item, const char *file,
+                              uint32_t *page, uint32_t *n, ImgstatError *err)
 {
-    if (s->chosen[page])
-        return error_file(err, IMGSTAT_ERR_ARG, s->file, "\"%s\" names a page twice", s->text);
-    s->chosen[page] = true;
-    s->page[s->n++] = page;
-    return IMGSTAT_OK;
-}
-
-/* "2", "2-5" or "2.1.0" */
-static ImgstatResult parse_item(Selection *s, const char **at, ImgstatError *err)
-{
-    const char *const start = *at;
-    uint32_t first = 0, last = 0, number = 0;
-    if (!parse_number(at, &first))
-        return misspelled(s, err);
-    last = first;
-    if (**at == '-') {
-        ++*at;
-        if (!parse_number(at, &last) || last < first)
-            return misspelled(s, err);
-    }
-    if (last >= s->list->chain)
-        return missing(s, start, (size_t)(*at - start), err);
-    uint32_t page = first;
-    while (first == last && **at == '.') {
-        ++*at;
-        if (!parse_number(at, &number))
-            return misspelled(s, err);
-        page = find_below(s->list, page, number);
-        if (page == IMGSTAT_NO_PAGE)
-            return missing(s, start, (size_t)(*at - start), err);
-    }
-    IMGSTAT_TRY(choose(s, page, err));
-    for (uint32_t k = first + 1; k <= last; k++)
-        IMGSTAT_TRY(choose(s, k, err));
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult parse(Selection *s, ImgstatError *err)
-{
-    const char *at = s->text;
-    IMGSTAT_TRY(parse_item(s, &at, err));
-    while (*at == ',') {
+    const char *at = item->below;
+    uint32_t found = item->last < list->chain ? (uint32_t)item->first : IMGSTAT_NO_PAGE;
+    while (found != IMGSTAT_NO_PAGE && at < item->end) {
+        uint64_t number;
         at++;
-        IMGSTAT_TRY(parse_item(s, &at, err));
+        (void)parse_number(&at, &number);
+        found = find_below(list, found, number);
     }
-    return *at == '\0' ? IMGSTAT_OK : misspelled(s, err);
+    if (found == IMGSTAT_NO_PAGE)
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has no page %.*s; it has %u, counted from 0",
+                          (int)(at - item->text), item->text, list->chain);
+    page[(*n)++] = found;
+    for (uint64_t k = item->first + 1; k <= item->last; k++)
+        page[(*n)++] = (uint32_t)k;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult add_text(const PageList *list, const char *text, const char *file,
+                              uint32_t *page, uint32_t *n, ImgstatError *err)
+{
+    const char *at = text;
+    IMGSTAT_TRY(error_add_file(err, imgstat_pages_check(text, err), file));
+    for (PageItem item;; at = item.end + 1) {
+        (void)parse_item(at, &item);
+        IMGSTAT_TRY(add_item(list, &item, file, page, n, err));
+        if (*item.end == '\0')
+            return IMGSTAT_OK;
+    }
 }
 
 ImgstatResult page_list_select(const PageList *list, const char *text, const char *file,
                                uint32_t **out, uint32_t *n, ImgstatError *err)
 {
-    Selection s = {.list = list,
-                   .text = text,
-                   .file = file,
-                   .page = malloc(list->n * sizeof *s.page),
-                   .chosen = text ? calloc(list->n, sizeof *s.chosen) : NULL};
-    ImgstatResult res = IMGSTAT_OK;
     *out = NULL;
     *n = 0;
-    if (!s.page || (text && !s.chosen))
-        res = error_memory(err, list->n * sizeof *s.page, "a list of pages");
-    else if (text)
-        res = parse(&s, err);
-    for (uint32_t i = 0; res == IMGSTAT_OK && !text && i < list->n; i++)
-        if (list->entry[i].role == IMGSTAT_ROLE_IMAGE)
-            s.page[s.n++] = i;
-    for (uint32_t i = 0; res == IMGSTAT_OK && !text && i >= s.n && i < list->n; i++)
-        s.page[s.n++] = i; /* masks alone */
-    free(s.chosen);
-    if (res != IMGSTAT_OK) {
-        free(s.page);
-        return res;
+    uint32_t count = 0, *const page = malloc(list->n * sizeof *page);
+    if (!page)
+        return error_memory(err, list->n * sizeof *page, "a list of pages");
+    if (text) {
+        const ImgstatResult res = add_text(list, text, file, page, &count, err);
+        if (res != IMGSTAT_OK) {
+            free(page);
+            return res;
+        }
     }
-    *out = s.page;
-    *n = s.n;
+    for (uint32_t i = 0; !text && i < list->n; i++)
+        if (list->entry[i].role == IMGSTAT_ROLE_IMAGE)
+            page[count++] = i;
+    for (uint32_t i = 0; !text && i >= count && i < list->n; i++)
+        page[count++] = i; /* masks alone */
+    *out = page;
+    *n = count;
     return IMGSTAT_OK;
 }
 

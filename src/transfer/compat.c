@@ -3,8 +3,10 @@
 #include "transfer/compat.h"
 
 #include "base/error.h"
+#include "transfer/json.h"
 #include "transfer/ratio.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Programs with a formula for each kind of transform. */
@@ -30,27 +32,54 @@ static bool has_formula(ImgstatTransform transform, ImgstatLike like)
     }
 }
 
-ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
-                           ImgstatError *err)
+/* Writes "equalize, clahe": the methods that a program has a formula for. */
+static void list_methods(ImgstatLike like, char *to, size_t room)
+{
+    size_t n = 0;
+    to[0] = '\0';
+    for (int i = 0; i <= IMGSTAT_CLAHE && n < room; i++)
+        if (has_formula((ImgstatTransform)i, like))
+            n += (size_t)snprintf(to + n, room - n, "%s%s", n > 0 ? ", " : "",
+                                  transfer_transform_names[i]);
+}
+
+ImgstatResult compat_check(const ImgstatMethod *method, ImgstatError *err)
 {
     const ImgstatLike like = method->like;
+    char methods[96];
+    if (like == IMGSTAT_LIKE_IMGSTAT)
+        return IMGSTAT_OK;
     if ((unsigned)like > IMGSTAT_LIKE_VIPS)
         return error_set(err, IMGSTAT_ERR_ARG, "unknown program to be like");
-    const char *const name = like_names[like];
+    list_methods(like, methods, sizeof methods);
     if (!has_formula(method->transform, like))
-        return error_set(err, IMGSTAT_ERR_ARG, "%s has no formula of its own for this method",
-                         name);
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s has no formula of its own for %s; it has those for %s",
+                         like_names[like], transfer_transform_names[method->transform], methods);
+    if (method->has_range || method->has_in_range)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the formula of %s keeps the full scale: it takes no range",
+                         like_names[like]);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult compat_check_samples(const ImgstatMethod *method, ImgstatSample sample,
+                                   ImgstatSample to, ImgstatError *err)
+{
+    const ImgstatLike like = method->like;
+    if (like == IMGSTAT_LIKE_IMGSTAT)
+        return IMGSTAT_OK;
     /* Pillow, and equalizeHist of OpenCV, refuse 16-bit images. */
     const bool only8 = like == IMGSTAT_LIKE_PILLOW ||
                        (like == IMGSTAT_LIKE_OPENCV && method->transform == IMGSTAT_EQUALIZE);
     if (sample != IMGSTAT_U8 && (sample != IMGSTAT_U16 || only8))
         return error_set(
             err, IMGSTAT_ERR_UNSUPPORTED,
-            "the formula of %s is defined for unsigned samples of 8%s bits, not for %s", name,
-            only8 ? "" : " or 16", imgstat_sample_name(sample));
-    if (method->has_range || method->has_in_range || to != sample)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the formula of %s keeps the sample type and its full scale", name);
+            "the formula of %s is defined for unsigned samples of 8%s bits, not for %s",
+            like_names[like], only8 ? "" : " or 16", imgstat_sample_name(sample));
+    if (to != sample)
+        return error_set(err, IMGSTAT_ERR_ARG, "the formula of %s keeps the sample type",
+                         like_names[like]);
     return IMGSTAT_OK;
 }
 

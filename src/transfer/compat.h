@@ -5,10 +5,12 @@
 
 #include "transfer/map.h"
 
-/* Checks that the program method->like has a formula for the method, for samples of type `sample`
- * that become type `to`. */
-ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
-                           ImgstatError *err);
+/* Checks that the program method->like has a formula for the method. */
+ImgstatResult compat_check(const ImgstatMethod *method, ImgstatError *err);
+
+/* Checks that this formula takes samples of type `sample` and makes those of type `to`. */
+ImgstatResult compat_check_samples(const ImgstatMethod *method, ImgstatSample sample,
+                                   ImgstatSample to, ImgstatError *err);
 
 /* Fills `table`, one output key for each of `bins` keys, by the formula of method->like. cdf:
  * inclusive counts by key, the last one above 0. full: what each key is in the full scale of the

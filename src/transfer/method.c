@@ -146,17 +146,24 @@ static ImgstatResult check_end(const char *text, double value, bool percent, Img
     return IMGSTAT_OK;
 }
 
+static ImgstatResult check_order(const GivenRange *range, ImgstatError *err)
+{
+    char text[96];
+    const bool alike = range->lo_percent == range->hi_percent;
+    if (isfinite(range->lo) && isfinite(range->hi) && (!alike || range->lo < range->hi))
+        return IMGSTAT_OK;
+    range_text(range, text);
+    return error_set(err, IMGSTAT_ERR_ARG,
+                     "%s: two finite numbers, the lower one first, are expected", text);
+}
+
 /* Checks a range of samples of a type that have so many significant bits. */
 static ImgstatResult check_range(const GivenRange *range, ImgstatSample sample, uint8_t bits,
                                  ImgstatError *err)
 {
     char text[96];
-    range_text(range, text);
-    const bool alike = range->lo_percent == range->hi_percent;
-    if (!isfinite(range->lo) || !isfinite(range->hi) || (alike && !(range->lo < range->hi)))
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: two finite numbers, the lower one first, are expected", text);
     uint64_t lo, hi;
+    range_text(range, text);
     sample_full_scale(sample, bits, &lo, &hi);
     IMGSTAT_TRY(check_end(text, range->lo, range->lo_percent, sample, bits, lo, hi, err));
     IMGSTAT_TRY(check_end(text, range->hi, range->hi_percent, sample, bits, lo, hi, err));
@@ -168,26 +175,32 @@ static ImgstatResult check_range(const GivenRange *range, ImgstatSample sample, 
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_ranges(const ImgstatMethod *method, const TransferShape *shape,
-                                  ImgstatSample to, uint8_t bits, ImgstatError *err)
+static GivenRange output_range(const ImgstatMethod *method)
 {
-    const GivenRange output = {.name = "output",
-                               .lo = method->lo,
-                               .hi = method->hi,
-                               .lo_percent = method->lo_percent,
-                               .hi_percent = method->hi_percent};
-    const GivenRange input = {.name = "input",
-                              .lo = method->in_lo,
-                              .hi = method->in_hi,
-                              .lo_percent = method->in_lo_percent,
-                              .hi_percent = method->in_hi_percent};
+    return (GivenRange){.name = "output",
+                        .lo = method->lo,
+                        .hi = method->hi,
+                        .lo_percent = method->lo_percent,
+                        .hi_percent = method->hi_percent};
+}
+
+static GivenRange input_range(const ImgstatMethod *method)
+{
+    return (GivenRange){.name = "input",
+                        .lo = method->in_lo,
+                        .hi = method->in_hi,
+                        .lo_percent = method->in_lo_percent,
+                        .hi_percent = method->in_hi_percent};
+}
+
+static ImgstatResult check_orders(const ImgstatMethod *method, ImgstatError *err)
+{
+    const GivenRange output = output_range(method), input = input_range(method);
     if (method->has_range)
-        IMGSTAT_TRY(check_range(&output, to, bits, err));
-    if (!method->has_in_range)
-        return IMGSTAT_OK;
-    if (method->transform != IMGSTAT_STRETCH)
+        IMGSTAT_TRY(check_order(&output, err));
+    if (method->has_in_range && method->transform != IMGSTAT_STRETCH)
         return error_set(err, IMGSTAT_ERR_ARG, "an input range belongs to a stretch");
-    return check_range(&input, shape->sample, shape->bits, err);
+    return method->has_in_range ? check_order(&input, err) : IMGSTAT_OK;
 }
 
 /* Checks the enums of a method: programs may store any number in them. */
@@ -236,13 +249,11 @@ static ImgstatResult check_parameters(const ImgstatMethod *method, ImgstatError 
     }
 }
 
-ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
-                             ImgstatError *err)
+ImgstatResult imgstat_method_check(const ImgstatMethod *method, ImgstatError *err)
 {
+    IMGSTAT_TRY(error_if_null(method, __func__, err));
     IMGSTAT_TRY(check_choices(method, err));
-    uint8_t bits;
-    const ImgstatSample to = transfer_output(method, shape, &bits);
-    IMGSTAT_TRY(check_ranges(method, shape, to, bits, err));
+    IMGSTAT_TRY(check_orders(method, err));
     IMGSTAT_TRY(check_parameters(method, err));
     if ((method->region.width > 0 || method->region.height > 0) &&
         (!transfer_measures(method) || method->transform == IMGSTAT_CLAHE))
@@ -250,12 +261,24 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
                          method->transform == IMGSTAT_CLAHE
                              ? "adaptive equalization measures the whole image, not a region"
                              : "the method measures nothing, and so no region");
+    return compat_check(method, err);
+}
+
+ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
+                             ImgstatError *err)
+{
+    const GivenRange output = output_range(method), input = input_range(method);
+    uint8_t bits;
+    IMGSTAT_TRY(imgstat_method_check(method, err));
+    const ImgstatSample to = transfer_output(method, shape, &bits);
+    if (method->has_range)
+        IMGSTAT_TRY(check_range(&output, to, bits, err));
+    if (method->has_in_range)
+        IMGSTAT_TRY(check_range(&input, shape->sample, shape->bits, err));
     if (transfer_channels(method, shape) == IMGSTAT_LUMA && !shape->rgb)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "luma needs red, green and blue channels; each and joint take any");
-    if (method->like != IMGSTAT_LIKE_IMGSTAT)
-        return compat_check(method, shape->sample, to, err);
-    return IMGSTAT_OK;
+    return compat_check_samples(method, shape->sample, to, err);
 }
 
 ImgstatResult transfer_check_reference(bool matches, bool given, ImgstatError *err)

@@ -101,6 +101,7 @@ Test(misuse, null_of_files)
     CHECK_NULL(imgstat_file_open_input, "name", &no_reader, NULL, &opened);
     uint32_t pages[1], n;
     ImgstatLayout layout;
+    CHECK_NULL(imgstat_pages_check, NULL);
     CHECK_NULL(imgstat_file_find, NULL, NULL, pages, 1, &n);
     CHECK_NULL(imgstat_file_find, file, NULL, NULL, 1, &n);
     CHECK_NULL(imgstat_file_find, file, NULL, pages, 1, NULL);
@@ -119,7 +120,7 @@ Test(misuse, null_of_files)
     const ImgstatOutput output = {.write = no_bytes};
     CHECK_NULL(imgstat_image_save_to, NULL, -1, "a.png", &output, NULL, NULL);
     CHECK_NULL(imgstat_image_save_to, &gray, -1, NULL, &output, NULL, NULL);
-    cr_assert_eq(checked, 20);
+    cr_assert_eq(checked, 21);
     cr_assert_neq(access("unwritten.png", F_OK), 0);
 }
 
@@ -235,6 +236,7 @@ Test(misuse, null_of_transfers)
     ImgstatTransfer *made = somewhere;
     ImgstatChain *linked = somewhere;
     ImagePro to;
+    CHECK_NULL(imgstat_method_check, NULL);
     CHECK_NULL(imgstat_transfer_create, NULL, &equalize, &gray, -1, NULL, &made);
     cr_assert_null(made);
     CHECK_NULL(imgstat_transfer_create, device, NULL, &gray, -1, NULL, &made);
@@ -282,7 +284,7 @@ Test(misuse, null_of_transfers)
     CHECK_NULL(imgstat_transform_series_async, NULL, &gray, 0, &gray, 0, 1, NULL);
     CHECK_NULL(imgstat_transform_series_async, chain, NULL, 0, &gray, 0, 1, NULL);
     CHECK_NULL(imgstat_transform_series_async, chain, &gray, 0, NULL, 0, 1, NULL);
-    cr_assert_eq(checked, 38);
+    cr_assert_eq(checked, 39);
     cr_assert_neq(access("unwritten.json", F_OK), 0);
 }
 
@@ -335,6 +337,29 @@ Test(misuse, pages_that_are_not_there)
     cr_assert_eq(imgstat_file_page(file, 1, NULL, NULL), IMGSTAT_ERR_ARG);
     cr_assert_eq(imgstat_measure_file(device, file, 0, NULL, &made, &err), IMGSTAT_OK);
     imgstat_record_destroy(made);
+}
+
+/* The program had a grammar of its own, and took "1.0,1.00" for two pages. */
+Test(misuse, texts_that_name_pages)
+{
+    static const char *const good[] = {"0",     "0,3-5,2.1",           "3-3,4",
+                                       "5,0-4", "1.0,1,0.0.0,0.0,1.1", "99999999999,99999999998"};
+    static const char *const none[] = {
+        "",  ",",  "0,",    ",0",  "0-", "-1",  "1..0", "1.",    "2-1", ".0",     "0-1-2",
+        "a", "0 ", "1.0-2", "0;1", "+1", "1-x", "0,,1", "1-2.0", "0x1", "0,1.0.", "1.0,-"};
+    static const char *const twice[] = {"0,0",        "0-2,1",   "1,3,0-4",         "2,1.0,1.0",
+                                        "1.0,2,1.00", "0-1,1-2", "4.0.1,4.0,4.0.1", "00,0"};
+    ImgstatError err;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        cr_expect_eq(imgstat_pages_check(good[i], &err), IMGSTAT_OK, "%s", good[i]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        cr_expect_eq(imgstat_pages_check(none[i], &err), IMGSTAT_ERR_ARG, "%s", none[i]);
+        cr_expect(strstr(err.message, "\" names no pages;"), "%s: %s", none[i], err.message);
+    }
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        cr_expect_eq(imgstat_pages_check(twice[i], &err), IMGSTAT_ERR_ARG, "%s", twice[i]);
+        cr_expect(strstr(err.message, "\" names a page twice"), "%s: %s", twice[i], err.message);
+    }
 }
 
 Test(misuse, pages_measured_as_one)

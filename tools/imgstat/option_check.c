@@ -212,19 +212,9 @@ bool check_outputs(const char *name, const Options *o)
 /* What the library says of each image is known before all of them. */
 static bool check_like(const char *name, const ImgstatMethod *m)
 {
-    const ImgstatLike like = m->like;
-    const bool clahe = like == IMGSTAT_LIKE_OPENCV || like == IMGSTAT_LIKE_SKIMAGE;
-    const bool stretch = like != IMGSTAT_LIKE_OPENCV && like != IMGSTAT_LIKE_VIPS;
-    const bool is_stretch = m->transform == IMGSTAT_STRETCH || m->transform == IMGSTAT_PERCENTILE;
-    if (like == IMGSTAT_LIKE_IMGSTAT)
-        return true;
-    if (m->transform != IMGSTAT_EQUALIZE && !(clahe && m->transform == IMGSTAT_CLAHE) &&
-        !(stretch && is_stretch))
-        return usage_error(name, "--like has formulas for equalize, of opencv and skimage for "
-                                 "--clahe, and of all but opencv and vips for stretch and "
-                                 "percentile");
-    return !(m->has_range || m->has_in_range) ||
-           usage_error(name, "--like keeps the full scale: it excludes --in-range and --out-range");
+    ImgstatError error;
+    return m->like == IMGSTAT_LIKE_IMGSTAT || imgstat_method_check(m, &error) == IMGSTAT_OK ||
+           usage_error(name, "--like: %s", error.message);
 }
 
 bool check_method(const char *name, const TransformOptions *t)

@@ -117,84 +117,12 @@ bool set_shards(const char *command, const char *text, Options *o)
            set_number_of_shards(command, o, n);
 }
 
-/* "2", "3-5", or "2.1.0" of SubIFDs. */
-typedef struct PageItem {
-    unsigned long long first, last;
-    const char *below; /* behind the first number, `length` bytes; "" of pages of the chain */
-    size_t length;
-} PageItem;
-
-/* Reads an item at *at, which moves behind it. */
-static bool read_pages(const char **at, PageItem *out)
-{
-    const char *s = *at;
-    const size_t digits = strspn(s, "0123456789");
-    *out = (PageItem){.first = strtoull(s, NULL, 10), .below = s + digits};
-    out->last = out->first;
-    s += digits;
-    bool good = digits > 0;
-    if (good && *s == '-') {
-        const size_t more = strspn(++s, "0123456789");
-        out->last = strtoull(s, NULL, 10);
-        good = more > 0 && out->last >= out->first;
-        s += more;
-    } else {
-        while (good && *s == '.') {
-            const size_t more = strspn(++s, "0123456789");
-            good = more > 0;
-            s += more;
-        }
-        out->length = (size_t)(s - out->below);
-    }
-    *at = s;
-    return good;
-}
-
-static int compare_pages(const void *a, const void *b)
-{
-    const PageItem *const x = a, *const y = b;
-    if ((x->length > 0) != (y->length > 0))
-        return x->length > 0 ? 1 : -1;
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return strncmp(x->below, y->below, x->length);
-}
-
-/* Whether a list, which was read, names a page twice. Sorts it. */
-static bool has_twice(PageItem *items, size_t n)
-{
-    qsort(items, n, sizeof *items, compare_pages);
-    for (size_t i = 1; i < n; i++) {
-        const PageItem *const a = &items[i - 1], *const b = &items[i];
-        if (a->length == 0 && b->length == 0 ? b->first <= a->last : compare_pages(a, b) == 0)
-            return true;
-    }
-    return false;
-}
-
 bool set_pages(const char *command, const char *text, Options *o)
 {
-    size_t most = 1, n = 0;
-    for (const char *s = text; *s != '\0'; s++)
-        most += *s == ',';
-    PageItem *const items = text_alloc(most * sizeof *items);
-    const char *at = text;
-    bool good = read_pages(&at, &items[n++]);
-    while (good && *at == ',') {
-        at++;
-        good = read_pages(&at, &items[n++]);
-    }
-    good = good && *at == '\0';
-    const bool twice = good && has_twice(items, n);
-    free(items);
+    ImgstatError error;
     o->pages = text;
-    if (twice)
-        return usage_error(command, "--page: '%s' names a page twice", text);
-    return good ||
-           usage_error(command, "--page takes pages such as 0,3-5, or 2.1 for a SubIFD, not '%s'",
-                       text);
+    return imgstat_pages_check(text, &error) == IMGSTAT_OK ||
+           usage_error(command, "--page: %s", error.message);
 }
 
 static bool add_glob(const char *command, const char *option, const char *text, GlobList *list)

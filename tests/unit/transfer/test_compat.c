@@ -337,3 +337,35 @@ Test(transfer_like, what_a_program_does_not_do_is_refused)
     method.depth = IMGSTAT_DEPTH_16;
     cr_expect_eq(transfer_check(&method, &shape, &err), IMGSTAT_ERR_ARG);
 }
+
+/* The program knew the formulas as well, to refuse methods before it reads images. */
+Test(transfer_like, what_a_program_does_not_do_is_refused_without_an_image)
+{
+    /* rows: stretch, percentile, mean, gamma, equalize, match, CLAHE, as documented */
+    static const struct {
+        ImgstatLike like;
+        const char *has;
+    } rows[] = {{IMGSTAT_LIKE_IMGSTAT, "1111111"}, {IMGSTAT_LIKE_OPENCV, "0000101"},
+                {IMGSTAT_LIKE_SKIMAGE, "1100101"}, {IMGSTAT_LIKE_IMAGEMAGICK, "1100100"},
+                {IMGSTAT_LIKE_IMAGEJ, "1100100"},  {IMGSTAT_LIKE_IMAGEJ_CLASSIC, "1100100"},
+                {IMGSTAT_LIKE_PILLOW, "1100100"},  {IMGSTAT_LIKE_VIPS, "0000100"}};
+    ImgstatError err;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int transform = 0; transform <= IMGSTAT_CLAHE; transform++) {
+            ImgstatMethod method = {.transform = (ImgstatTransform)transform,
+                                    .like = rows[i].like,
+                                    .gamma = 2,
+                                    .depth = IMGSTAT_DEPTH_16};
+            const bool has = rows[i].has[transform] == '1';
+            cr_expect_eq(imgstat_method_check(&method, &err), has ? IMGSTAT_OK : IMGSTAT_ERR_ARG,
+                         "%zu %d", i, transform);
+            method.has_range = true;
+            method.hi = 9;
+            cr_expect_eq(imgstat_method_check(&method, &err),
+                         has && i == 0 ? IMGSTAT_OK : IMGSTAT_ERR_ARG, "%zu %d", i, transform);
+        }
+    const ImgstatMethod method = {.like = IMGSTAT_LIKE_OPENCV};
+    cr_expect_eq(imgstat_method_check(&method, &err), IMGSTAT_ERR_ARG);
+    cr_expect_str_eq(err.message, "opencv has no formula of its own for stretch; it has those for "
+                                  "equalize, clahe");
+}
