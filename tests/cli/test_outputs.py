@@ -270,11 +270,39 @@ def test_missing_folders_are_seen_before_the_work(program, folder):
                   ("normalize", "--together", "a.png", "bad.png", "-o", "out", "--save-transfer"),
                   ("normalize", "--together", "a.png", "bad.png", "--save-transfer")):
         done = run(program, *words, "no/file", cwd=folder, status=1)
-        check((done.stdout, done.stderr) == (b"", f"imgstat {words[0]}: no/file: cannot create the file: No such file or "
-              "directory\n".encode()), f"{words}: {done.stdout!r} {done.stderr!r}")
+        check((done.stdout, done.stderr) == (b"", b"no/file: cannot create the file: No such file or directory\n"),
+              f"{words}: {done.stdout!r} {done.stderr!r}")
         check(not list(folder.glob("out/*")), f"{words}: nothing is written")
     run(program, "normalize", "a.png", "-o", "new/a.png", "--save-transfer", "new/t.json", "--report", "new/r.html", cwd=folder)
     check((folder / "new" / "t.json").is_file() and (folder / "new" / "r.html").is_file(), "in the folder that -o makes")
+
+
+def test_results_that_cannot_be_written_are_seen_before_the_work(program, folder):
+    # report measured all images before it said so, compare and hist both images and the image.
+    copies(folder, bad_png="bad-crc.png")
+    (folder / "dir.png").mkdir()
+    (folder / "link.png").symlink_to("nothing")
+    (folder / "file").write_bytes(b"")
+    for words in (("report", "bad.png", "-o"), ("compare", "bad.png", "bad.png", "--plot"), ("hist", "bad.png", "--plot"),
+                  ("hist", "--by", "all", "bad.png", "--plot"), ("stats", "--by", "all", "bad.png", "--save-record")):
+        for name, cause in (("dir.png", "is a directory"), ("link.png", "is a symbolic link to nothing"),
+                            ("file/p.png", "cannot create the file: Not a directory"),
+                            ("n" * 300 + ".png", "cannot create the file: File name too long")):
+            for more in ((), ("--force",)):
+                done = run(program, *words, name, *more, cwd=folder, status=1)
+                check((done.stdout, done.stderr) == (b"", f"{name}: {cause}\n".encode()), f"{words} {more}: {done}")
+
+
+def test_nothing_to_replace(program, folder):
+    # --force was accepted where the command writes no file.
+    copies(folder, a_png="good-example.png")
+    run(program, "stats", "--by", "all", "--save-record", "r.rec", "a.png", cwd=folder)
+    for words, names in ((("stats", "a.png"), "--save-record"), (("hist", "a.png"), "--plot or --save-record"),
+                         (("merge", "r.rec"), "-o"), (("compare", "a.png", "a.png"), "--plot")):
+        done = run(program, *words, "--force", cwd=folder, status=2)
+        check(done.stdout == b"" and done.stderr.splitlines()[0].decode() ==
+              f"imgstat {words[0]}: --force is for the file that {names} names", f"{words}: {done}")
+        run(program, *words, cwd=folder)
 
 
 def test_pages_of_one_file(program, folder):

@@ -360,6 +360,8 @@ static void compare(const Options *o)
     Comparison c = {.options = o};
     InputList inputs = {.n = 0};
     ImgstatError error;
+    if (o->plot != NULL && !plot_file_check(o->plot, o->force))
+        return;
     for (int k = 0; k < COMPARE_QUANTILES; k++)
         c.quantiles[k] = 100 * (k + 0.5) / COMPARE_QUANTILES;
     ImgstatResult result = open_both(&c, &inputs, &error);

@@ -95,7 +95,7 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
              !input_has_one_page(&window->items[0]))
         fprintf(stderr, "%s: --plot draws one page, not %s\n", o->command, window->items[0].pages);
     else
-        return true;
+        return plot_file_check(o->plot, o->force);
     status_raise(STATUS_USAGE);
     return false;
 }

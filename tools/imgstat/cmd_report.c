@@ -22,7 +22,7 @@ static void print_counts(const Survey *survey)
 static void report(Survey *survey)
 {
     const Options *const o = survey->options;
-    if (o->report != NULL && !plot_file_check(o->command, o->report, o->force))
+    if (o->report != NULL && !plot_file_check(o->report, o->force))
         return;
     const bool measured = o->records ? survey_load(survey) : survey_measure(survey);
     if (!measured || !survey_finish(survey)) {

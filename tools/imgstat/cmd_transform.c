@@ -164,7 +164,7 @@ static void transform(TransformRun *run, size_t inputs, const ImgstatTransfer *g
                                 .progress = transform_on_done,
                                 .made = saves ? &made : NULL};
     /* Folders of outputs are there by now, and the transfer may lie in one. */
-    if ((saves && !plot_file_check(run->options->command, t->save_transfer, true)) ||
+    if ((saves && !plot_file_check(t->save_transfer, true)) ||
         (run->options->report != NULL &&
          (run->page = transform_page_begin(run->options, run->outputs)) == NULL)) {
         run->refused = true; /* a sentence was printed */

@@ -62,7 +62,8 @@ void dataset_print(const Options *o, ImgstatDataset *dataset, const DatasetPrint
 
 bool dataset_check_saving(const Options *o)
 {
-    return o->save_record == NULL || plot_file_check(o->command, o->save_record, o->force);
+    return (o->save_record == NULL || plot_file_check(o->save_record, o->force)) &&
+           (o->plot == NULL || plot_file_check(o->plot, o->force));
 }
 
 void dataset_save(const Options *o, ImgstatDataset *dataset)

@@ -15,8 +15,8 @@ typedef struct DatasetPrint {
     bool (*print)(void *context, const Report *report);
 } DatasetPrint;
 
-/* Checks before all the work, as far as possible, that the file of --save-record may be written.
- * Returns false after a sentence. */
+/* Checks before all the work, as far as possible, that the files of --save-record and --plot may be
+ * written. Returns false after a sentence. */
 bool dataset_check_saving(const Options *options);
 
 /* Saves a data set as --save-record says, if it is given. */

@@ -84,6 +84,8 @@ static bool check_compare(const char *name, const Options *o)
         return usage_error(name, "name two images, or two records");
     if (option_is_standard_output(o->plot) && o->style == OUTPUT_JSON)
         return usage_error(name, "--json prints to standard output: --plot must name a file");
+    if (o->force && o->plot == NULL)
+        return usage_error(name, "--force is for the file that --plot names");
     return check_plot_name(name, o) && check_kept(name, o, o->plot);
 }
 
@@ -93,6 +95,11 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return check_report(name, o);
     if (command == COMMAND_COMPARE)
         return check_compare(name, o);
+    if (o->force && o->plot == NULL && o->save_record == NULL)
+        return usage_error(name, "--force is for the file that %s names",
+                           command == COMMAND_HIST    ? "--plot or --save-record"
+                           : command == COMMAND_MERGE ? "-o"
+                                                      : "--save-record");
     if ((o->bins > 0 || o->has_range) && command != COMMAND_HIST && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
     if ((o->log || o->ascii || o->plot_width > 0 || o->plot_height > 0) &&

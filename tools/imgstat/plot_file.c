@@ -71,10 +71,11 @@ static int open_named(PlotFile *file)
     return fd;
 }
 
-/* Why no file can be made in the folder of path; 0: it can. */
+/* Why no file can be made in the folder of path, whose links are followed; 0: it can. */
 static int folder_error(const char *path)
 {
-    char *const folder = text_copy(path), *const slash = strrchr(folder, '/');
+    char *const real = realpath(path, NULL);
+    char *const folder = real != NULL ? real : text_copy(path), *const slash = strrchr(folder, '/');
     if (slash != NULL)
         slash[slash == folder] = '\0';
     const int cause = access(slash != NULL ? folder : ".", W_OK | X_OK) == 0 ? 0 : errno;
@@ -82,22 +83,36 @@ static int folder_error(const char *path)
     return cause;
 }
 
-bool plot_file_check(const char *command, const char *path, bool force)
+/* Writes why no file can be put at path. Returns false where nothing is known against it. */
+static bool has_obstacle(const char *path, bool force, char cause[128])
 {
-    struct stat info;
-    if (strcmp(path, "-") == 0)
+    struct stat info, link;
+    int error = stat(path, &info) == 0 ? 0 : errno;
+    const bool exists = error == 0, regular = exists && S_ISREG(info.st_mode);
+    const char *known = NULL;
+    if (regular && !force)
+        known = "exists already; --force replaces it";
+    else if (exists && S_ISDIR(info.st_mode))
+        known = "is a directory";
+    else if (error == ENOENT && lstat(path, &link) == 0)
+        known = "is a symbolic link to nothing";
+    else if (exists && !regular)
+        error = access(path, W_OK) == 0 ? 0 : errno;
+    else if (regular || error == ENOENT)
+        error = folder_error(path);
+    if (known != NULL)
+        snprintf(cause, 128, "%s", known);
+    else if (error != 0)
+        snprintf(cause, 128, "cannot create the file: %s", strerror(error));
+    return known != NULL || error != 0;
+}
+
+bool plot_file_check(const char *path, bool force)
+{
+    char cause[128];
+    if (strcmp(path, "-") == 0 || !has_obstacle(path, force, cause))
         return true;
-    const bool exists = stat(path, &info) == 0;
-    const int cause = exists ? 0 : folder_error(path);
-    const bool taken = exists && S_ISREG(info.st_mode) && !force;
-    if (!taken && cause == 0)
-        return true;
-    char *const name = text_display(path);
-    if (taken)
-        fprintf(stderr, "%s: %s: exists already; --force replaces it\n", command, name);
-    else
-        fprintf(stderr, "%s: %s: cannot create the file: %s\n", command, name, strerror(cause));
-    free(name);
+    complain(stderr, path, cause);
     status_raise(STATUS_FAILED);
     return false;
 }
@@ -105,14 +120,10 @@ bool plot_file_check(const char *command, const char *path, bool force)
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
 {
     struct stat info;
+    char cause[128];
     const bool exists = stat(path, &info) == 0, regular = exists && S_ISREG(info.st_mode);
-    const char *const cause = regular && !force ? "exists already; --force replaces it"
-                              : exists && S_ISDIR(info.st_mode) ? "is a directory"
-                              : !exists && lstat(path, &info) == 0 && S_ISLNK(info.st_mode)
-                                  ? "is a symbolic link to nothing"
-                                  : NULL;
     *out = (PlotFile){.special = exists && !regular};
-    if (cause != NULL) {
+    if (has_obstacle(path, force, cause)) {
         complain(err, path, cause);
         return false;
     }

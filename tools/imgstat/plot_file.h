@@ -16,7 +16,7 @@ typedef struct PlotFile {
 
 /* Checks before the work that a file can be written at path, "-" included. Returns false after a
  * sentence and a raised status. */
-bool plot_file_check(const char *command, const char *path, bool force);
+bool plot_file_check(const char *path, bool force);
 /* Opens a temporary file beside path, or the device or pipe at path. Returns false after a reason
  * on err. */
 bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err);

@@ -57,7 +57,7 @@ bool transform_check_saving(const Options *o, size_t inputs, const Outputs *outp
     const bool later = t->skip_existing && (t->together == IMGSTAT_BY_ALL || outputs->n == 0 ||
                                             transform_is_skipped(t, &outputs->jobs[0]));
     return t->write.replace || later || !input_is_file(t->save_transfer) ||
-           plot_file_check(o->command, t->save_transfer, false);
+           plot_file_check(t->save_transfer, false);
 }
 
 /* ---- The batch ------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static void destroy(TransformPage *page)
 
 TransformPage *transform_page_begin(const Options *o, const Outputs *outputs)
 {
-    if (!plot_file_check(o->command, o->report, o->transform.write.replace))
+    if (!plot_file_check(o->report, o->transform.write.replace))
         return NULL;
     for (size_t i = 0; i < outputs->n; i++)
         if (!input_is_readable_again(&outputs->jobs[i])) {
