@@ -74,6 +74,8 @@ def kept_chunks(path, same_form, palette):
             continue
         if known and kind not in MANY and kind in seen:
             continue
+        if kind == b"sRGB" and any(other == b"iCCP" for other, *_ in chunks(path)):
+            continue
         seen.add(kind)
         out.append((kind, body))
     return sorted(out)

@@ -75,12 +75,29 @@ bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk)
            strcmp(chunk->type, "IEND") != 0;
 }
 
+bool png_time_is_valid(const uint8_t data[PNG_TIME_BYTES])
+{
+    return data[2] >= 1 && data[2] <= 12 && data[3] >= 1 && data[3] <= 31 && data[4] <= 23 &&
+           data[5] <= 59 && data[6] <= 60;
+}
+
 bool png_chunk_read(const Source *source, const PngChunk *chunk, uint8_t *data)
 {
     const size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
     size_t n = 0;
     return source_read(source, chunk->at - PNG_CHUNK_HEAD, data, bytes, &n, NULL) == IMGSTAT_OK &&
-           n == bytes && inflate_crc(0, data + 4, bytes - 8) == png_get32(data + bytes - 4);
+           n == bytes && inflate_crc(0, data + 4, bytes - 8) == png_get32(data + bytes - 4) &&
+           (strcmp(chunk->type, "tIME") != 0 || chunk->bytes != PNG_TIME_BYTES ||
+            png_time_is_valid(data + PNG_CHUNK_HEAD));
+}
+
+void png_note_behind_end(const Source *source, uint64_t at, const PngChunk *last,
+                         Warnings *warnings)
+{
+    const uint64_t bytes = at < source->bytes ? source->bytes - at : 0;
+    if (strcmp(last->type, "IEND") == 0 && bytes > 0)
+        warnings_report(warnings, "%llu byte%s behind its end, and left out",
+                        (unsigned long long)bytes, bytes == 1 ? " is" : "s are");
 }
 
 /* Loads a chunk with its frame; the caller frees it. Returns NULL if it is damaged or memory runs
@@ -141,7 +158,7 @@ static const Rule *rule_of(const char *type)
         {"oFFs", 9, KEEP_ALWAYS, false, false, false},
         {"sTER", 1, KEEP_ALWAYS, false, false, false},
         {"eXIf", 0, KEEP_ALWAYS, false, true, false},
-        {"tIME", 7, KEEP_ALWAYS, false, true, false},
+        {"tIME", PNG_TIME_BYTES, KEEP_ALWAYS, false, true, false},
         {"tEXt", 0, KEEP_ALWAYS, false, true, true},
         {"zTXt", 0, KEEP_ALWAYS, false, true, true},
         {"iTXt", 0, KEEP_ALWAYS, false, true, true},
@@ -173,6 +190,34 @@ static bool is_second(Copy *copy, const Rule *rule)
     if (copy->n_seen < MAX_KINDS)
         copy->seen[copy->n_seen++] = rule;
     return false;
+}
+
+static bool is_behind_profiles(const PngChunk *chunk)
+{
+    return strcmp(chunk->type, "PLTE") == 0 || strcmp(chunk->type, "IDAT") == 0;
+}
+
+/* Whether the input has a colour profile that is copied, and that readers can use. */
+static bool has_profile(const Copy *copy)
+{
+    uint64_t at = PNG_SIGNATURE_BYTES;
+    PngChunk chunk;
+    bool found = false;
+    while (!found && png_chunk_next(copy->source, &at, &chunk) && !is_behind_profiles(&chunk)) {
+        uint8_t *const data =
+            strcmp(chunk.type, "iCCP") == 0 ? load_chunk(copy->source, &chunk) : NULL;
+        const uint8_t *const profile = data ? data + PNG_CHUNK_HEAD : NULL;
+        const uint8_t *const name_end = data ? memchr(profile, 0, chunk.bytes) : NULL;
+        const size_t head = name_end ? (size_t)(name_end - profile) + 2 : chunk.bytes;
+        size_t bytes = 0;
+        uint8_t *const whole = head < chunk.bytes
+                                   ? raw_profile_inflate(profile + head, chunk.bytes - head, &bytes)
+                                   : NULL;
+        found = whole != NULL;
+        free(whole);
+        free(data);
+    }
+    return found;
 }
 
 static bool is_wanted(Copy *copy, const PngChunk *chunk)
@@ -276,7 +321,7 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
     copy.same = before->color_type == form->color_type && before->depth == form->depth;
     copy.palette = copy.same && form->color_type == PNG_PALETTE;
     uint64_t at = PNG_SIGNATURE_BYTES;
-    PngChunk chunk;
+    PngChunk chunk = {.at = 0};
     while (png_chunk_next(like->source, &at, &chunk)) {
         if (strcmp(chunk.type, "acTL") == 0)
             warnings_report(warnings, "its animation is left out; the first image is kept");
@@ -288,12 +333,15 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
             IMGSTAT_TRY(png_palette_write(sink, form, err));
         } else if (strcmp(chunk.type, "IDAT") == 0) {
             copy.pixels_passed = true;
+        } else if (strcmp(chunk.type, "sRGB") == 0 && has_profile(&copy)) {
+            warnings_report(warnings, "its sRGB chunk is left out: it has a colour profile");
         } else if (is_wanted(&copy, &chunk)) {
             IMGSTAT_TRY(copy_chunk(&copy, sink, &chunk, tail, tail_bytes, err));
         } else {
             note_left_out(&copy, &chunk);
         }
     }
+    png_note_behind_end(like->source, at, &chunk, warnings);
     return IMGSTAT_OK;
 }
 

@@ -5,11 +5,13 @@
 
 #include "codec/atomic_file.h"
 #include "codec/source.h"
+#include "codec/warnings.h"
 
 enum {
     PNG_SIGNATURE_BYTES = 8,
     PNG_CHUNK_HEAD = 8,         /* length and type */
     PNG_CHUNK_FRAME = 12,       /* these and the checksum */
+    PNG_TIME_BYTES = 7,         /* of a tIME chunk */
     PNG_MOST_COPIED = 64 << 20, /* most bytes of a chunk that is copied */
 
     PNG_GRAY = 0,
@@ -76,8 +78,17 @@ typedef struct PngChunk {
  * PNG_SIGNATURE_BYTES. Returns false at IEND, or if the file is damaged. */
 bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk);
 
-/* Reads a chunk with its frame. Returns false if it is damaged. */
+/* Returns whether a tIME chunk of this content is a time: month, day, hour, minute and second are
+ * in their ranges. Readers ignore others. */
+bool png_time_is_valid(const uint8_t data[PNG_TIME_BYTES]);
+
+/* Reads a chunk with its frame. Returns false if it is damaged, or a tIME that is no time. */
 bool png_chunk_read(const Source *source, const PngChunk *chunk, uint8_t *data);
+
+/* Warns of bytes behind IEND, which outputs lack. at and last: what png_chunk_next that returned
+ * false left in them. */
+void png_note_behind_end(const Source *source, uint64_t at, const PngChunk *last,
+                         Warnings *warnings);
 
 /* Returns whether a chunk is a palette for programs that show an RGB image with few colours. */
 bool png_suggests_palette(const PngForm *form, const PngChunk *chunk);

@@ -91,7 +91,7 @@ static ImgstatResult read_chunk(Metadata *out, const PngChunk *chunk, uint8_t *d
     if (strcmp(chunk->type, "iCCP") == 0)
         return read_profile(out, data, chunk->bytes, warnings, err);
     if (strcmp(chunk->type, "tIME") == 0)
-        return chunk->bytes == 7 ? read_time(out, data, err) : IMGSTAT_OK;
+        return chunk->bytes == PNG_TIME_BYTES ? read_time(out, data, err) : IMGSTAT_OK;
     if (strcmp(chunk->type, "pHYs") != 0)
         return read_text(out, chunk->type, data, chunk->bytes, warnings, err);
     if (chunk->bytes != 9)
@@ -149,7 +149,7 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
     const Source *const source = base->source;
     const PngForm *const form = &((const PngDecoder *)base)->form;
     uint64_t at = PNG_SIGNATURE_BYTES;
-    PngChunk chunk;
+    PngChunk chunk = {.at = 0};
     ImgstatResult res = IMGSTAT_OK;
     while (res == IMGSTAT_OK && png_chunk_next(source, &at, &chunk)) {
         if (!strstr(types, chunk.type)) {
@@ -179,6 +179,8 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
                         "only PNG has a place for these of its chunks and texts, left "
                         "out: %s",
                         lost.names);
+    if (res == IMGSTAT_OK)
+        png_note_behind_end(source, at, &chunk, warnings);
     return res;
 }
 
@@ -258,16 +260,18 @@ static ImgstatResult write_time(PngSink *sink, const MetadataItem *item, Warning
                                 ImgstatError *err)
 {
     unsigned year, part[5];
-    uint8_t data[7];
+    uint8_t data[PNG_TIME_BYTES] = {0};
     if (sscanf((const char *)item->data, "%4u:%2u:%2u %2u:%2u:%2u", &year, &part[0], &part[1],
-               &part[2], &part[3], &part[4]) != 6) {
+               &part[2], &part[3], &part[4]) == 6) {
+        data[0] = (uint8_t)(year >> 8);
+        data[1] = (uint8_t)year;
+        for (size_t i = 0; i < 5; i++)
+            data[2 + i] = (uint8_t)part[i];
+    }
+    if (!png_time_is_valid(data)) {
         warnings_report(warnings, "its time is damaged and is left out");
         return IMGSTAT_OK;
     }
-    data[0] = (uint8_t)(year >> 8);
-    data[1] = (uint8_t)year;
-    for (size_t i = 0; i < 5; i++)
-        data[2 + i] = (uint8_t)part[i];
     return png_chunk_write(sink, "tIME", data, sizeof data, err);
 }
 

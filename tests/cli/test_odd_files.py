@@ -132,6 +132,38 @@ def test_text_with_a_nul(program, folder):
         check(b"one\0" in out.read_bytes() and b"two" not in out.read_bytes(), f"{chunk}: the text ends at the NUL")
 
 
+def test_chunks_that_contradict(program, folder):
+    """A tIME that is no time, sRGB beside a colour profile, which the standard forbids, were copied; bytes behind IEND
+    were lost without a word."""
+    name, png, tif = folder / "in.png", folder / "out.png", folder / "out.tif"
+    profile = (b"iCCP", b"p\0\0" + zlib.compress(bytes(16) + b"RGB " + bytes(200)))
+    said = ((struct.pack(">H5B", 2026, 2, 28, 23, 59, 60), True), (bytes(7), False), (b"\7\xea\0\1\0\0\0", False),
+            (b"\7\xea\x0d\1\0\0\0", False), (b"\7\xea\1\0\0\0\0", False), (b"\7\xea\1\x20\0\0\0", False),
+            (b"\7\xea\1\1\x18\0\0", False), (b"\7\xea\1\1\0\x3c\0", False), (b"\7\xea\1\1\0\0\x3d", False))
+    for time, good in said:
+        name.write_bytes(palette_png([b"\0\1"], (b"PLTE", bytes(6)), (b"tIME", time)))
+        for out, words in ((png, "its tIME chunk is damaged or very large, and left out"), (tif, "its tIME chunk is damaged, and left out")):
+            warned = run(program, *GAMMA, "--force", name, "-o", out).stderr.decode()
+            check((f"{out}: warning: {words}\n" in warned) != good, f"{time}: {warned}")
+        check(((b"tIME", time) in [chunk[:2] for chunk in chunks(png.read_bytes())]) == good, f"{time}: in PNG")
+        check((b"2026:02:28 23:59:60" in tif.read_bytes()) == good, f"{time}: in TIFF")
+    for order in ((profile, (b"sRGB", b"\0")), ((b"sRGB", b"\0"), profile), ((b"iCCP", b"p\0\0damaged"), (b"sRGB", b"\0"))):
+        name.write_bytes(b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 1, 8, 2, 0, 0, 0)) +
+                         b"".join(png_chunk(*one) for one in order) + png_chunk(b"IDAT", zlib.compress(b"\0abcdef")) +
+                         png_chunk(b"IEND", b""))
+        warned = run(program, *GAMMA, "--force", name, "-o", png).stderr.decode()
+        found = [chunk[0] for chunk in chunks(png.read_bytes())]
+        both = profile in order
+        check((b"sRGB" in found) != both and b"iCCP" in found, f"{order}: {found}")
+        check((f"{png}: warning: its sRGB chunk is left out: it has a colour profile\n" in warned) == both, f"{order}: {warned}")
+    for behind, words in ((b"", None), (b"x", "1 byte is behind its end"), (b"xyz" * 5000, "15000 bytes are behind its end")):
+        name.write_bytes((TESTDATA / "good-rgb.png").read_bytes() + behind)
+        for out in (png, tif):
+            warned = run(program, *GAMMA, "--force", name, "-o", out).stderr.decode()
+            check(warned == (f"{out}: warning: {words}, and left out\n" if words else ""), f"{behind[:3]}: {warned}")
+        check(run(program, "stats", name).stderr == b"", "nothing is lost where nothing is written")
+
+
 # ---- TIFF ------------------------------------------------------------------------------------------
 
 
