@@ -154,6 +154,15 @@ static ImgstatResult compute(PageSet *set, ImgstatRecord *record, FurtherReads r
     return res;
 }
 
+/* An error names the page. */
+static ImgstatResult set_region(const PageSet *set, PageReader *reader, ImgstatError *err)
+{
+    const Decoder *const decoder = set->file->decoder;
+    const ImgstatResult res = error_add_file(
+        err, page_reader_set_region(reader, &set->how->region, err), decoder->source->name);
+    return decoder->list.n > 1 ? decoder_add_page(decoder, decoder->page.page, res, err) : res;
+}
+
 /* Measures the page selected, which may stay in memory. */
 static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
@@ -177,7 +186,7 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
                       !fetch;
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, &reader, err));
-    IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
+    IMGSTAT_TRY(set_region(set, &reader, err));
     reader.direct = reader.tiles_there = true;
     reader.extras = set->extras.wanted ? &set->extras : NULL;
     Record *record = NULL;
@@ -193,7 +202,7 @@ static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, I
     IMGSTAT_TRY(
         page_reader_open(set->device, set->file->decoder, false, &set->memory, reader, err));
     reader->direct = reader->tiles_there = true;
-    return page_reader_set_region(reader, &set->how->region, err);
+    return set_region(set, reader, err);
 }
 
 /* Reads page i for a request. */

@@ -571,6 +571,25 @@ def test_many_files(testdata, capfd):
         list(imgstat.measure_files(paths, threads=-1))
 
 
+def test_regions_beyond_some_images(testdata, capfd):
+    """An image without the region is an error of its own, as the program has it; it ended the whole iteration."""
+    paths = [testdata / name for name in ("good-rgb.png", "good-example.png", "good-pages.tif", "photo.tif")]
+    for region in ((0, 0, 9, 9), (0, 0, 3, 2), (30, 30, 1, 1), (2**32 - 1, 0, 2**32 - 1, 1)):
+        lines = program(capfd, "--region", ",".join(map(str, region)), *paths)
+        done = list(imgstat.measure_files(paths, region=region))
+        assert len(done) == len(lines) >= 4
+        for (source, page, s, error), line in zip(done, lines):
+            assert str(source) == line["file"] and (error is None) == ("error" not in line)
+            if error:
+                assert s is None and (error.code, str(error), error.page) == (line["error"], line["message"], page.index)
+                assert error.path == str(source)
+    for region in ((0, 0, 0, 5), (9, 9, 5, 0), (-9, 0, 99, 99), (2**32, 0, 3, 3)):
+        with pytest.raises(ValueError):
+            list(imgstat.measure_files(paths, region=region))
+    with pytest.raises(ValueError, match="percentile"):
+        list(imgstat.measure_files(paths, region=(0, 0, 9, 9), percentiles=[101]))
+
+
 def test_one_file_is_not_many(testdata):
     with pytest.raises(TypeError, match="not one file"):
         next(imgstat.measure_files(str(testdata / "photo.tif")))

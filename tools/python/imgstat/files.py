@@ -295,19 +295,38 @@ def save(array: Any, target: Target, *, like: Page | None = None, format: str | 
 
 
 class Measured(NamedTuple):
-    """An image of measure_files, or a file that failed.
+    """An image of measure_files, one that does not contain the region, or a file that failed.
 
     The file of page is closed: what describes the page stays; its pixels, layout, and other pages such as its mask are
     no longer there (ValueError).
     """
 
     source: Source
-    page: Page | None
+    page: Page | None  # None of a file that failed
     stats: Stats | None
     error: Error | None
 
 
 _OPEN_OPTIONS = ("name", "salvage", "indices", "ignore_masks", "alpha_masks", "mask", "mask_page", "nodata", "limits")
+
+
+def _region_is_missing(page: Page, region: Sequence[int] | None) -> bool:
+    if region is None or not all(0 <= number < 2**32 for number in region):
+        return False
+    x, y, width, height = region
+    return width > 0 and height > 0 and (x + width > page.width or y + height > page.height)
+
+
+def _measure_page(page: Page, options: dict[str, Any]) -> Stats | Error:
+    """A region that a page does not contain is an error of that page; other wrong options are exceptions."""
+    try:
+        return page.stats(**options)
+    except ValueError as wrong:
+        if not _region_is_missing(page, options.get("region")):
+            raise
+        error = Error(str(wrong))
+        error.code, error.path, error.page = "argument", page._file.name, page.index
+        return error
 
 
 def _measure(source: Source, opened: dict[str, Any], options: dict[str, Any], at_work: set[File],
@@ -320,7 +339,11 @@ def _measure(source: Source, opened: dict[str, Any], options: dict[str, Any], at
                 if stopping.is_set():
                     file._handle.stop()
                 for page in file.images:
-                    done.append(Measured(source, page, page.stats(**options), None))
+                    found = _measure_page(page, options)
+                    failed = isinstance(found, Error)
+                    done.append(Measured(source, page, None if failed else found, found if failed else None))
+                if not any(one.stats for one in done):
+                    del done[1:]  # one error for all
             finally:
                 at_work.discard(file)
     except Error as error:
@@ -334,6 +357,8 @@ def measure_files(files: Iterable[Source], *, threads: int = 0, **options: Any) 
     files: an iterable of what open takes, which is read as far as threads are free.
     threads: files at a time; 0 for as many as there are processors.
     options: those of open and of Page.stats. A file that fails is yielded with its error; its good images come first.
+    An image that does not contain the region is yielded with an error of code 'argument'; of a file where none does, only
+    the first is.
     Closing the generator, or Ctrl-C, ends it. Statistics of all images as one: imgstat.Dataset.
     """
     if isinstance(files, str | bytes):
