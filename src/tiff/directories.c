@@ -188,9 +188,10 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     *next = 0;
     IMGSTAT_TRY(tiff_directory_read(walk->source, &walk->kind, at, &directory, err));
     if (!directory.whole && list->n == 0)
-        return error_file(
-            err, at >= source_end(walk->source) ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
-            walk->source->name, "its directory does not lie inside the file");
+        return error_file(err, directory.empty ? IMGSTAT_ERR_FORMAT : IMGSTAT_ERR_TRUNCATED,
+                          walk->source->name,
+                          directory.empty ? "its directory is empty"
+                                          : "its directory does not lie inside the file");
     if (!directory.whole) {
         if (parent == IMGSTAT_NO_PAGE)
             warnings_report(walk->warnings,

@@ -112,7 +112,8 @@ ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, ui
         return IMGSTAT_OK;
     const uint64_t entries = load_number(bytes, count_bytes, kind->big_endian),
                    first = at + count_bytes;
-    if (entries == 0 || entries > (source->bytes - first) / entry_bytes)
+    out->empty = entries == 0;
+    if (out->empty || entries > (source->bytes - first) / entry_bytes)
         return IMGSTAT_OK;
     out->whole = true;
     out->end = first + entries * entry_bytes + offset_bytes;

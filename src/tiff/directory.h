@@ -51,7 +51,8 @@ enum {
 };
 
 typedef struct TiffDirectory {
-    bool whole; /* it lies inside the file */
+    bool whole; /* it has entries, and lies inside the file */
+    bool empty; /* it has none */
     uint64_t next;
     uint64_t end;         /* of it, or of what a field has outside of it, the furthest */
     uint64_t field_bytes; /* of all fields, outside of it, as far as the file has them; UINT64_MAX:

@@ -57,7 +57,8 @@ static bool is_irrelevant(const char *text)
 
 static ImgstatResult message_code(const char *text)
 {
-    if (strstr(text, "ead error") || strstr(text, "ot enough data") ||
+    if (strstr(text, "ead error") || strstr(text, "error during reading") ||
+        strstr(text, "Error fetching directory") || strstr(text, "ot enough data") ||
         strstr(text, "remature end") || strstr(text, "remature EOF") || strstr(text, "short "))
         return IMGSTAT_ERR_TRUNCATED;
     if (strstr(text, "not configured") || strstr(text, "not supported") ||

@@ -81,6 +81,21 @@ def test_cut_in_the_offset_of_the_next_page(program, folder):
         check([line["page"] for line in map(json.loads, done.stdout.splitlines())] == [0], f"{left}: {done.stdout!r}")
 
 
+def test_cut_in_the_directory(program, folder):
+    # It was "format", as a damaged file is, unless all of the directory was gone.
+    for name, values in (("good-tiled.tif", 3081), ("photo.tif", 418279), ("good-pages.tif", 14)):
+        data = (TESTDATA / name).read_bytes()
+        cuts = [*range(8, 24), *range(values, len(data) - 4 if name != "good-pages.tif" else 140, 5)]
+        for n in cuts:
+            (folder / f"{n:06}.tif").write_bytes(data[:n])
+        done = run(program, "stats", "--json", *(f"{n:06}.tif" for n in cuts), cwd=folder, status=1)
+        codes = [json.loads(line)["error"] for line in done.stdout.splitlines()]
+        check(codes == ["truncated"] * len(cuts), f"{name}: {[*zip(cuts, codes)]}")
+    (folder / "none.tif").write_bytes(struct.pack("<2sHIHI", b"II", 42, 8, 0, 0) + bytes(100))
+    line = json.loads(run(program, "stats", "--json", "none.tif", cwd=folder, status=1).stdout)
+    check((line["error"], line["message"]) == ("format", "none.tif: its directory is empty"), f"{line}")
+
+
 def test_patterns(program, folder):
     make_tree(folder)
     usual = ["tree/a.tif", "tree/b.png", "tree/sub/c.tif", "tree/sub/thumbs/t.png", "tree/x.ome.btf"]
