@@ -7,11 +7,42 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     DEFAULT_MEMORY = 1 << 30
 };
+
+static bool writes_file(const ImgstatJob *job)
+{
+    return job->output && !job->sink;
+}
+
+static int by_output(const void *a, const void *b)
+{
+    return strcmp((*(const ImgstatJob *const *)a)->output, (*(const ImgstatJob *const *)b)->output);
+}
+
+/* One of two jobs with one output would replace what the other one wrote. */
+static ImgstatResult check_outputs(const ImgstatJob *job, size_t n, ImgstatError *err)
+{
+    const ImgstatJob **const writing = malloc(n * sizeof *writing + 1);
+    size_t n_writing = 0;
+    if (!writing)
+        return error_memory(err, n * sizeof *writing, "a list of outputs");
+    for (size_t i = 0; i < n; i++)
+        if (writes_file(&job[i]))
+            writing[n_writing++] = &job[i];
+    qsort(writing, n_writing, sizeof *writing, by_output);
+    ImgstatResult res = IMGSTAT_OK;
+    for (size_t i = 1; res == IMGSTAT_OK && i < n_writing; i++)
+        if (by_output(&writing[i - 1], &writing[i]) == 0)
+            res = error_set(err, IMGSTAT_ERR_ARG, "%s and %s would both become %s",
+                            writing[i - 1]->input, writing[i]->input, writing[i]->output);
+    free(writing);
+    return res;
+}
 
 static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                            ImgstatError *err)
@@ -19,6 +50,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     for (size_t i = 0; i < n; i++)
         if (!job_is_complete(&job[i], batch->together != IMGSTAT_BY_ALL))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
+    IMGSTAT_TRY(check_outputs(job, n, err));
     IMGSTAT_TRY(job_check_memory(batch->memory, err));
     const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
     IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));

@@ -269,13 +269,14 @@ ImgstatResult tile_bands_open(Device *device, Decoder *decoder, uint32_t unit, T
                       choose_bands(b, unit) && has_memory(device, bytes = place_slots(b));
     if (fits)
         res = allocate(b, bytes, err);
+    const bool lacks = res == IMGSTAT_ERR_MEMORY; /* others use the device's memory as well */
     if (fits && res == IMGSTAT_OK)
         res = prepare(b, 0, err);
     if (fits && res == IMGSTAT_OK)
         *out = b;
     else
         tile_bands_close(b);
-    return res;
+    return lacks ? IMGSTAT_OK : res;
 }
 
 ImgstatResult tile_bands_next(TileBands *b, ImagePro *band, bool *decoded, ImgstatError *err)

@@ -281,6 +281,46 @@ static Seen transform(Memory *memory, Sink *sink, ImgstatGrouping together)
     return seen;
 }
 
+/* With `replace`, the job that was done last took the place of the other one's output. */
+Test(job, two_jobs_of_one_output_are_refused)
+{
+    char path[300], folder[] = "/tmp/imgstat-jobs-XXXXXX", to[2][64];
+    ImgstatError error;
+    Memory memory = load("photo.tif");
+    const ImgstatInput input = input_of(&memory);
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(to[0], sizeof to[0], "%s/a.tif", folder);
+    snprintf(to[1], sizeof to[1], "%s/b.tif", folder);
+    path_of("photo.tif", path, sizeof path);
+    ImgstatJob jobs[] = {{.input = path, .output = to[0]},
+                         {.input = "other", .output = to[1], .source = &input},
+                         {.input = path, .output = (char[64]){0}}};
+    snprintf((char *)(uintptr_t)jobs[2].output, 64, "%s", to[0]);
+    for (int replace = 0; replace < 2; replace++) {
+        const ImgstatBatch batch = {.method.transform = IMGSTAT_EQUALIZE, .write.replace = replace};
+        cr_expect_eq(imgstat_batch_run(&batch, jobs, 3, &error), IMGSTAT_ERR_ARG);
+        cr_expect(strstr(error.message, " would both become ") && strstr(error.message, to[0]),
+                  "%s", error.message);
+        cr_expect(access(to[0], F_OK) != 0 && access(to[1], F_OK) != 0, "nothing is written");
+    }
+    const ImgstatBatch batch = {.method.transform = IMGSTAT_EQUALIZE};
+    cr_expect_eq(imgstat_batch_run(&batch, jobs, 2, &error), IMGSTAT_OK);
+    cr_expect(unlink(to[0]) == 0 && unlink(to[1]) == 0 && rmdir(folder) == 0);
+    /* Outputs of the program itself have names that need not differ. */
+    Sink sinks[2] = {{.data = NULL}, {.data = NULL}};
+    ImgstatOutput outputs[2];
+    for (int i = 0; i < 2; i++) {
+        outputs[i] =
+            (ImgstatOutput){.write = sink_write, .finish = sink_finish, .context = &sinks[i]};
+        jobs[i] = (ImgstatJob){.input = path, .output = "out.tif", .sink = &outputs[i]};
+    }
+    cr_expect_eq(imgstat_batch_run(&batch, jobs, 2, &error), IMGSTAT_OK);
+    cr_expect(sinks[0].complete && sinks[1].complete);
+    free(sinks[0].data);
+    free(sinks[1].data);
+    free(memory.data);
+}
+
 Test(job, memory_to_memory_gives_the_bytes_of_file_to_file)
 {
     char path[300], to[] = "/tmp/imgstat-job-XXXXXX";
