@@ -141,7 +141,6 @@ static int level_within(uint16_t compression, int level, uint64_t most)
         if (table->compression != compression)
             continue;
         int n = level < 0 ? table->usual : level > table->last ? table->last : level;
-        n = n < table->first ? table->first : n;
         const int wanted = n;
         while (n > table->first && (uint64_t)table->kib[n - table->first] << 10 > most)
             n--;

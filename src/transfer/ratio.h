@@ -103,8 +103,8 @@ static inline Clip transfer_clip_of(const ImgstatMethod *method)
     return clip;
 }
 
-/* Ranks (0-based, ascending) of black and white among n samples. black > white, or black >= n,
- * where nothing is left. */
+/* Ranks (0-based, ascending) of black and white among n >= 1 samples; black > white where nothing
+ * is left. */
 static inline void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black,
                                        uint64_t *white)
 {

@@ -174,8 +174,6 @@ static ImgstatResult find_clips(TransferInput *input, FurtherReads reads, Imgsta
         if (source->n == 0)
             continue;
         transfer_clip_ranks(input->method, source->n, &black, &white);
-        if (black >= source->n) /* nothing is left: no contrast */
-            black = source->n - 1;
         stat[n++] = (OrderStat){.channel = source_channel(input, m), .rank = black};
         stat[n++] = (OrderStat){.channel = source_channel(input, m), .rank = white};
     }
