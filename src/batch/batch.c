@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
@@ -24,6 +25,13 @@ static int by_output(const void *a, const void *b)
     return strcmp((*(const ImgstatJob *const *)a)->output, (*(const ImgstatJob *const *)b)->output);
 }
 
+/* Devices and pipes keep nothing that a later job would replace. */
+static bool is_kept(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
 /* One of two jobs with one output would replace what the other one wrote. */
 static ImgstatResult check_outputs(const ImgstatJob *job, size_t n, ImgstatError *err)
 {
@@ -37,7 +45,7 @@ static ImgstatResult check_outputs(const ImgstatJob *job, size_t n, ImgstatError
     qsort(writing, n_writing, sizeof *writing, by_output);
     ImgstatResult res = IMGSTAT_OK;
     for (size_t i = 1; res == IMGSTAT_OK && i < n_writing; i++)
-        if (by_output(&writing[i - 1], &writing[i]) == 0)
+        if (by_output(&writing[i - 1], &writing[i]) == 0 && is_kept(writing[i]->output))
             res = error_set(err, IMGSTAT_ERR_ARG, "%s and %s would both become %s",
                             writing[i - 1]->input, writing[i]->input, writing[i]->output);
     free(writing);

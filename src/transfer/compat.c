@@ -3,8 +3,8 @@
 #include "transfer/compat.h"
 
 #include "base/error.h"
-#include "transfer/json.h"
 #include "transfer/ratio.h"
+#include "transfer/transfer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,11 +12,6 @@ enum {
     TRANSFER_MEMORY = 1 << 30       /* default bound of the memory for reading */
 };
 
-/* Words of the schema, by ImgstatTransform. */
-extern const char *const transfer_transform_names[];
-/* Words of the schema, by ImgstatLike. */
-extern const char *const transfer_like_names[];
-
 /* Returns one line of text without a newline; the caller frees it. NULL on allocation failure.
  * Given the first transfer of a set, it writes all of the set. */
 char *transfer_to_json(const Transfer *transfer, ImgstatError *err);

@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const transfer_transform_names[] = {"stretch",  "percentile", "meanstd", "gamma",
-                                                "equalize", "match",      "clahe"};
-const char *const transfer_like_names[] = {"imgstat", "opencv",         "skimage", "imagemagick",
-                                           "imagej",  "imagej-classic", "pillow",  "vips"};
-
 /* ---- JSON ---- */
 
 /* Puts a comma, unless this is the first item of an object or an array, or the value of a key. */

@@ -6,6 +6,11 @@
 
 #include <stdio.h>
 
+const char *const transfer_transform_names[] = {"stretch",  "percentile", "meanstd", "gamma",
+                                                "equalize", "match",      "clahe"};
+const char *const transfer_like_names[] = {"imgstat", "opencv",         "skimage", "imagemagick",
+                                           "imagej",  "imagej-classic", "pillow",  "vips"};
+
 /* ---- Choices that follow from method and image --------------------------------------------- */
 
 ImgstatChannels transfer_channels(const ImgstatMethod *method, const TransferShape *shape)

@@ -116,6 +116,9 @@ typedef struct ImgstatTransfer {
 
 /* ---- What a method means for an image (method.c) --------------------------------------------- */
 
+/* By ImgstatTransform and ImgstatLike: words of saved transfers and of messages. */
+extern const char *const transfer_transform_names[], *const transfer_like_names[];
+
 /* Returns the channel mode: IMGSTAT_EACH, IMGSTAT_JOINT or IMGSTAT_LUMA. */
 ImgstatChannels transfer_channels(const ImgstatMethod *method, const TransferShape *shape);
 
