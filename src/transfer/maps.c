@@ -212,8 +212,8 @@ static void table_keys(const Map *map, const MapReference *reference, uint32_t e
             table[key] = map_undefined(map->from, key) ? 0 : (uint32_t)map_defined(map, key);
 }
 
-/* Makes samples of keys: those that pass keep their value, others avoid nodata. */
-static void table_samples(const Map *map, uint32_t entries, uint32_t *table)
+/* Makes samples of keys: those that pass keep their value, others, with `avoids`, avoid nodata. */
+static void table_samples(const Map *map, bool avoids, uint32_t entries, uint32_t *table)
 {
     const MapRange *const to = &map->to;
     const bool floats = sample_is_float(map->from);
@@ -222,7 +222,7 @@ static void table_samples(const Map *map, uint32_t entries, uint32_t *table)
     const uint32_t nodata = (uint32_t)to->nodata_key;
     const uint32_t other = (uint32_t)range_avoid(to, to->nodata_key);
     const uint32_t sign = (uint32_t)1 << (sample_bits(to->sample) - 1), all = sign | (sign - 1);
-    if (to->has_nodata && !map_is_identity(map))
+    if (to->has_nodata && avoids)
         for (uint32_t key = first; key < end; key++)
             table[key] = table[key] == nodata ? other : table[key];
     for (uint32_t key = 0; key < first; key++)
@@ -244,11 +244,12 @@ ImgstatResult map_make_table(Map *map, const ImgstatMethod *method, const MapSou
                              uint32_t *table, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(map->from);
-    if (method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0)
+    const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
+    if (like)
         IMGSTAT_TRY(compat_table(method, &map->to, source->cdf, rescaled, entries, table, err));
     else
         table_keys(map, reference, entries, table);
-    table_samples(map, entries, table);
+    table_samples(map, like || !map_is_identity(map), entries, table);
     map->cdf = map->reference_cdf = NULL;
     return IMGSTAT_OK;
 }
@@ -257,5 +258,5 @@ void rescale_make_table(const Map *rescale, uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(rescale->from);
     table_keys(rescale, NULL, entries, table);
-    table_samples(rescale, entries, table);
+    table_samples(rescale, false, entries, table); /* it knows no nodata */
 }

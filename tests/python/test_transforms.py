@@ -357,3 +357,9 @@ def test_chains():
         imgstat.Chain("equalize", example=x.astype("f4"))
     with pytest.raises((ValueError, imgstat.Error)):
         chain(x.astype("u2"))
+
+
+def test_formulas_of_others_avoid_nodata():
+    """vips gives the only level of an image full scale, which is nodata here."""
+    x = np.array([[0, 0, 255], [0, 0, 255]], "u1")
+    assert imgstat.equalize(x, like="vips", nodata=255).tolist() == [[254, 254, 255], [254, 254, 255]]
