@@ -249,10 +249,9 @@ static void print_people(const Comparison *c)
 
 static void add_pair(json_object *object, const char *key, json_object *a, json_object *b)
 {
-    json_object *const pair = json_object_new_array();
-    line_check(pair);
-    if (json_object_array_add(pair, a) != 0 || json_object_array_add(pair, b) != 0)
-        line_check(NULL);
+    json_object *const pair = line_array();
+    line_append(pair, a);
+    line_append(pair, b);
     line_add(object, key, pair);
 }
 
@@ -260,8 +259,7 @@ static json_object *new_channel(const Comparison *c, uint16_t channel)
 {
     ImgstatStats a, b;
     char of_a[TEXT_NUMBER], of_b[TEXT_NUMBER];
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     imgstat_record_stats(c->a.record, channel, &a);
     imgstat_record_stats(c->b.record, channel, &b);
     const Apart apart = compare_distributions(&c->a, &c->b, channel);
@@ -285,8 +283,7 @@ static json_object *new_samples(const Comparison *c)
     char at[2 * TEXT_NUMBER], largest[TEXT_NUMBER];
     if (!c->alike)
         return line_raw("null");
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     snprintf(at, sizeof at, "[%" PRIu32 ",%" PRIu32 "]", d->x, d->y);
     snprintf(largest, sizeof largest, "%" PRIu64, d->largest_integer);
     line_add(object, "count", line_count(d->samples));
@@ -294,8 +291,7 @@ static json_object *new_samples(const Comparison *c)
     line_add(object, "largest",
              text_is_float(c->a.page.sample) ? line_real(d->largest) : line_raw(largest));
     line_add(object, "at", line_raw(d->largest > 0 ? at : "null"));
-    line_add(object, "channel",
-             d->largest > 0 ? line_string(c->a.kind.names[d->channel]) : line_raw("null"));
+    line_add(object, "channel", line_string(d->largest > 0 ? c->a.kind.names[d->channel] : NULL));
     line_add(object, "mean", line_real(d->mean));
     line_add(object, "rms", line_real(d->rms));
     return object;
@@ -303,14 +299,11 @@ static json_object *new_samples(const Comparison *c)
 
 static void print_json(const Comparison *c)
 {
-    json_object *const object = json_object_new_object(), *const channels = json_object_new_array();
-    line_check(object);
-    line_check(channels);
+    json_object *const object = line_object(), *const channels = line_array();
     line_add(object, "first", line_string(c->a.name));
     line_add(object, "second", line_string(c->b.name));
     for (uint16_t i = 0; i < channels_of(c); i++)
-        if (json_object_array_add(channels, new_channel(c, i)) != 0)
-            line_check(NULL);
+        line_append(channels, new_channel(c, i));
     line_add(object, "channels", channels);
     line_add(object, "samples", new_samples(c));
     line_print(stdout, object);

@@ -9,41 +9,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-void line_check(const void *object)
+/* What json-c made. */
+static json_object *made(json_object *object)
 {
     if (object == NULL)
         text_no_memory();
+    return object;
+}
+
+json_object *line_object(void)
+{
+    return made(json_object_new_object());
+}
+
+json_object *line_array(void)
+{
+    return made(json_object_new_array());
 }
 
 void line_add(json_object *object, const char *key, json_object *value)
 {
-    if (value == NULL || json_object_object_add(object, key, value) != 0)
-        line_check(NULL);
+    if (json_object_object_add(object, key, value) != 0)
+        text_no_memory();
+}
+
+void line_append(json_object *array, json_object *value)
+{
+    if (json_object_array_add(array, value) != 0)
+        text_no_memory();
 }
 
 json_object *line_string(const char *bytes)
 {
+    if (bytes == NULL)
+        return line_raw("null");
     char *const utf8 = text_utf8(bytes);
-    json_object *const string = json_object_new_string(utf8);
+    json_object *const string = made(json_object_new_string(utf8));
     free(utf8);
-    line_check(string);
     return string;
 }
 
 json_object *line_raw(const char *text)
 {
-    json_object *const raw = json_object_new_double_s(0, text);
-    line_check(raw);
-    return raw;
+    return made(json_object_new_double_s(0, text));
 }
 
 json_object *line_count(uint64_t value)
 {
-    if (value == IMGSTAT_COUNT_UNKNOWN)
-        return line_raw("null");
-    json_object *const count = json_object_new_uint64(value);
-    line_check(count);
-    return count;
+    return value == IMGSTAT_COUNT_UNKNOWN ? line_raw("null") : made(json_object_new_uint64(value));
 }
 
 json_object *line_real(double value)
@@ -151,17 +164,13 @@ void line_print(FILE *out, json_object *object)
 
 json_object *line_sentences(const Sentences *list)
 {
-    json_object *const array = json_object_new_array();
-    line_check(array);
+    json_object *const array = line_array();
     for (size_t i = 0; i < list->n; i++)
-        if (json_object_array_add(array, line_string(list->items[i])) != 0)
-            line_check(NULL);
+        line_append(array, line_string(list->items[i]));
     return array;
 }
 
 json_object *line_boolean(bool value)
 {
-    json_object *const object = json_object_new_boolean(value);
-    line_check(object);
-    return object;
+    return made(json_object_new_boolean(value));
 }

@@ -11,13 +11,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Ends the program if json-c could not make an object. */
-void line_check(const void *object);
+json_object *line_object(void);
+json_object *line_array(void);
 
 /* Adds a value, which the object then owns. */
 void line_add(json_object *object, const char *key, json_object *value);
 
-/* Returns a string. bytes: a name, in any encoding. */
+/* Adds a value, which the array then owns. */
+void line_append(json_object *array, json_object *value);
+
+/* Returns a string, or null for NULL. bytes: a name, in any encoding. */
 json_object *line_string(const char *bytes);
 
 /* Returns JSON text that is written as it stands. */

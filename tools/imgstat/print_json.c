@@ -46,8 +46,7 @@ static json_object *new_counts(const ImgstatHistogram *histogram, bool cumulate)
 static json_object *new_histogram(const Report *report, uint16_t channel,
                                   const ImgstatHistogram *histogram)
 {
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     line_add(object, "lo", new_edge(report, channel, 0));
     line_add(object, "hi", new_edge(report, channel, histogram->bins));
     line_add(object, "bins", line_count(histogram->bins));
@@ -80,8 +79,7 @@ static void add_bounds(json_object *object, const char *key, const Report *repor
 static void add_all_bounds(json_object *object, const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
-    json_object *const bounds = json_object_new_object();
-    line_check(bounds);
+    json_object *const bounds = line_object();
     add_bounds(bounds, "median", report, channel, IMGSTAT_MEDIAN);
     for (size_t k = 0; k < o->n_percentiles; k++)
         add_bounds(bounds, o->percentile_keys[k], report, channel, k);
@@ -94,8 +92,7 @@ static void add_all_bounds(json_object *object, const Report *report, uint16_t c
 static json_object *new_percentiles(const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     for (size_t k = 0; k < o->n_percentiles; k++)
         line_add(object, o->percentile_keys[k], new_percentile(report, channel, k));
     return object;
@@ -138,8 +135,7 @@ static json_object *new_place(const char *file, uint32_t page, uint64_t at, uint
 {
     if (!defined)
         return line_raw("null");
-    json_object *const place = json_object_new_object();
-    line_check(place);
+    json_object *const place = line_object();
     line_add(place, "file", line_string(file));
     line_add(place, "page", line_count(page));
     line_add(place, "at", new_position(at, width, true));
@@ -174,8 +170,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     char sum[TEXT_NUMBER];
     imgstat_record_sum(report->record, channel, sum);
 
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     line_add(object, "name", line_string(report_channel(report, channel)));
     line_add(object, "count", line_count(stats.count));
     line_add(object, "nan", line_count(stats.nan));
@@ -235,8 +230,7 @@ static void add_pages(json_object *object, const Report *report)
         line_add(object, "by", line_string(channel ? "channel" : "file"));
         if (channel) {
             line_add(object, "c", line_count(page->axis_c));
-            line_add(object, "channel",
-                     page->axis_name != NULL ? line_string(page->axis_name) : line_raw("null"));
+            line_add(object, "channel", line_string(page->axis_name));
         }
         line_add(object, "page_list", line_string(list));
         free(list);
@@ -307,8 +301,7 @@ static void keep_fields(json_object *object, const FieldList *fields, bool of_ch
 void print_json_page(FILE *out, const Report *report)
 {
     const ImgstatPage *const page = report->page;
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     line_add(object, "file", line_string(report->name));
     if (report->merged != NULL)
         add_images(object, report->merged);
@@ -321,16 +314,14 @@ void print_json_page(FILE *out, const Report *report)
         line_add(object, "device", line_string(report->device));
     if (report->options->hash)
         line_add(object, "hash", line_string(report_hash(report).text));
-    json_object *const channels = json_object_new_array();
-    line_check(channels);
+    json_object *const channels = line_array();
     const uint16_t n = imgstat_record_channels(report->record);
     const FieldList *const fields = &report->options->fields;
     for (uint16_t c = 0; c < n; c++) {
         json_object *const channel = new_channel(report, c);
         if (fields->n > 0)
             keep_fields(channel, fields, true);
-        if (json_object_array_add(channels, channel) != 0)
-            line_check(NULL);
+        line_append(channels, channel);
     }
     line_add(object, "channels", channels);
     if (report->warnings->n > 0)
@@ -346,11 +337,10 @@ void print_json_page(FILE *out, const Report *report)
 void print_json_error(FILE *out, const char *name, const uint32_t *page, const char *word,
                       const char *sentence)
 {
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     line_add(object, "file", line_string(name));
     if (page != NULL)
-        line_add(object, "page", json_object_new_int64(*page));
+        line_add(object, "page", line_count(*page));
     line_add(object, "error", line_string(word));
     line_add(object, "message", line_string(sentence));
     line_print(out, object);
@@ -359,8 +349,7 @@ void print_json_error(FILE *out, const char *name, const uint32_t *page, const c
 /* The beginning of a line about an output. */
 static json_object *new_output(const ImgstatJob *job)
 {
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     line_add(object, "file", line_string(job->input));
     line_add(object, "output", line_string(job->output));
     return object;
@@ -369,11 +358,10 @@ static json_object *new_output(const ImgstatJob *job)
 static json_object *new_clamped(const ImgstatClamped *clamped)
 {
     const double n = clamped->n > 0 ? (double)clamped->n : 1;
-    json_object *const object = json_object_new_object();
-    line_check(object);
-    line_add(object, "samples", json_object_new_uint64(clamped->n));
-    line_add(object, "low", json_object_new_uint64(clamped->low));
-    line_add(object, "high", json_object_new_uint64(clamped->high));
+    json_object *const object = line_object();
+    line_add(object, "samples", line_count(clamped->n));
+    line_add(object, "low", line_count(clamped->low));
+    line_add(object, "high", line_count(clamped->high));
     line_add(object, "share", line_real((double)(clamped->low + clamped->high) / n));
     return object;
 }
@@ -419,8 +407,7 @@ static json_object *new_page(uint32_t page)
 
 static json_object *new_layout(const ImgstatLayout *layout)
 {
-    json_object *const object = json_object_new_object();
-    line_check(object);
+    json_object *const object = line_object();
     line_add(object, "tiled", line_boolean(layout->tiled));
     line_add(object, "width", line_count(layout->tile_width));
     line_add(object, "height", line_count(layout->tile_height));
@@ -435,8 +422,7 @@ static json_object *new_axes(const ImgstatPage *page)
 {
     if (!page->has_axes)
         return line_raw("null");
-    json_object *const axes = json_object_new_object();
-    line_check(axes);
+    json_object *const axes = line_object();
     line_add(axes, "c", line_count(page->axis_c));
     line_add(axes, "z", line_count(page->axis_z));
     line_add(axes, "t", line_count(page->axis_t));
@@ -453,11 +439,8 @@ void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const
 {
     char page_name[64] = "";
     (void)imgstat_file_page_name(file, page->page, page_name, sizeof page_name);
-    json_object *const object = json_object_new_object(), *const channels = json_object_new_array(),
-                       *const metadata = json_object_new_array();
-    line_check(object);
-    line_check(channels);
-    line_check(metadata);
+    json_object *const object = line_object(), *const channels = line_array(),
+                       *const metadata = line_array();
     line_add(object, "file", line_string(name));
     line_add(object, "page", line_count(page->page));
     line_add(object, "pages", line_count(page->pages));
@@ -470,29 +453,24 @@ void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const
     line_add(object, "format", line_string(page->format));
     line_add(object, "width", new_count_or_null(page->width));
     line_add(object, "height", new_count_or_null(page->height));
-    line_add(object, "sample",
-             unsupported ? line_raw("null") : line_string(imgstat_sample_name(page->sample)));
+    line_add(object, "sample", line_string(unsupported ? NULL : imgstat_sample_name(page->sample)));
     line_add(object, "bits", new_count_or_null(page->bits));
     line_add(object, "photometric", line_string(page->photometric));
     for (uint16_t c = 0; c < page->channels; c++)
-        if (json_object_array_add(channels, unsupported
-                                                ? line_raw("null")
-                                                : line_string(imgstat_file_channel(file, c))) != 0)
-            line_check(NULL);
+        line_append(channels, line_string(unsupported ? NULL : imgstat_file_channel(file, c)));
     line_add(object, "channels", channels);
     line_add(object, "alpha",
              page->alpha < 0 ? line_raw("null") : line_count((uint64_t)page->alpha));
     line_add(object, "nodata", page->has_nodata ? line_nodata(page->nodata) : line_raw("null"));
     line_add(object, "compression", line_string(layout->compression));
-    line_add(object, "predictor", unsupported ? line_raw("null") : line_string(layout->predictor));
+    line_add(object, "predictor", line_string(unsupported ? NULL : layout->predictor));
     line_add(object, "layout", unsupported ? line_raw("null") : new_layout(layout));
     line_add(object, "byte_order", line_string(layout->big_endian ? "big" : "little"));
     line_add(object, "bigtiff", line_boolean(layout->big_file));
     line_add(object, "cloud_optimized", line_boolean(layout->cloud_optimized));
     for (uint32_t i = 0; i < layout->n_metadata; i++)
-        if (json_object_array_add(metadata, line_string(layout->metadata[i])) != 0)
-            line_check(NULL);
+        line_append(metadata, line_string(layout->metadata[i]));
     line_add(object, "metadata", metadata);
-    line_add(object, "unsupported", unsupported ? line_string(unsupported) : line_raw("null"));
+    line_add(object, "unsupported", line_string(unsupported));
     line_print(out, object);
 }

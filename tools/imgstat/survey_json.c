@@ -13,12 +13,10 @@ const char *const measure_names[N_MEASURES] = {
 
 static json_object *new_flags(const SurveyImage *image)
 {
-    json_object *const flags = json_object_new_array();
-    line_check(flags);
+    json_object *const flags = line_array();
     for (size_t k = 0; k < N_FLAGS; k++)
-        if ((image->flags >> k & 1) &&
-            json_object_array_add(flags, line_string(flag_table[k].name)) != 0)
-            line_check(NULL);
+        if (image->flags >> k & 1)
+            line_append(flags, line_string(flag_table[k].name));
     return flags;
 }
 
@@ -49,8 +47,7 @@ void survey_json(const Survey *survey, FILE *out)
 {
     for (size_t i = 0; i < survey->n; i++) {
         const SurveyImage *const image = &survey->images[i];
-        json_object *const object = json_object_new_object();
-        line_check(object);
+        json_object *const object = line_object();
         line_add(object, "file", line_string(image->name));
         line_add(object, "flags", new_flags(image));
         if (image->kind != NULL) {
