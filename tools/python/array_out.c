@@ -4,6 +4,7 @@
 #include "array_out.h"
 #include "driver.h"
 #include "error.h"
+#include "methods.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -437,8 +438,7 @@ PyDoc_STRVAR(array_doc,
 static PyMethodDef array_methods[] = {
     {"tolist", array_tolist, METH_NOARGS,
      "tolist($self)\n--\n\nReturns the samples as nested lists."},
-    {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "Exports the memory by DLPack."},
+    {"__dlpack__", WITH_WORDS(array_dlpack), "Exports the memory by DLPack."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "The kind of memory, and its device."},
     {NULL, NULL, 0, NULL},
 };
@@ -466,16 +466,9 @@ static PyType_Slot array_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec array_spec = {
+PyType_Spec array_spec = {
     .name = "imgstat.Array",
     .basicsize = sizeof(Array),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = array_slots,
 };
-
-int add_array(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->array_type = PyType_FromModuleAndSpec(module, &array_spec, NULL);
-    return state->array_type ? PyModule_AddObjectRef(module, "Array", state->array_type) : -1;
-}

@@ -123,16 +123,9 @@ static PyType_Slot chain_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec chain_spec = {
+PyType_Spec chain_spec = {
     .name = "imgstat.Chain",
     .basicsize = sizeof(Chain),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = chain_slots,
 };
-
-int add_chain(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->chain_type = PyType_FromModuleAndSpec(module, &chain_spec, NULL);
-    return state->chain_type ? PyModule_AddObjectRef(module, "Chain", state->chain_type) : -1;
-}

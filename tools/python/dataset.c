@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "method.h"
+#include "methods.h"
 #include "record.h"
 #include "transfer.h"
 #include "values.h"
@@ -297,8 +298,6 @@ PyDoc_STRVAR(
     "order. ValueError if\na group has records of other kinds in one of them, a shard comes "
     "twice, a set stays incomplete beside others,\nor there are none.");
 
-#define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef methods[] = {
     {"of", WITH_WORDS(of) | METH_CLASS, of_doc},
     {"measure", WITH_WORDS(dataset_measure), measure_doc},
@@ -333,14 +332,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {.name = "imgstat.Dataset",
-                           .basicsize = sizeof(Saved),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                           .slots = slots};
-
-int add_dataset(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->dataset_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->dataset_type ? PyModule_AddObjectRef(module, "Dataset", state->dataset_type) : -1;
-}
+PyType_Spec dataset_spec = {.name = "imgstat.Dataset",
+                            .basicsize = sizeof(Saved),
+                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                            .slots = slots};

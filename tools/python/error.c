@@ -106,7 +106,7 @@ PyDoc_STRVAR(
     "not text, cut\nwhere it is long), or None; e.page the number of its page, counted from "
     "0, or None.");
 
-int add_error(PyObject *module)
+int error_add(PyObject *module)
 {
     State *const state = state_of(module);
     PyObject *const defaults =

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "error.h"
 #include "measure.h"
+#include "methods.h"
 #include "record.h"
 #include "transfer.h"
 #include "values.h"
@@ -448,8 +449,6 @@ static PyObject *lost_rows(PyObject *self, PyObject *unused)
                : NULL;
 }
 
-#define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef methods[] = {
     {"count", count, METH_NOARGS, NULL},
     {"info", info, METH_O, NULL},
@@ -481,15 +480,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {.name = "imgstat._imgstat.FileHandle",
-                           .basicsize = sizeof(FileObject),
-                           .flags =
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
-                           .slots = slots};
-
-int add_file(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->file_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->file_type ? PyModule_AddObjectRef(module, "FileHandle", state->file_type) : -1;
-}
+PyType_Spec file_spec = {.name = "imgstat._imgstat.FileHandle",
+                         .basicsize = sizeof(FileObject),
+                         .flags =
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+                         .slots = slots};

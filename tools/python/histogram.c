@@ -2,7 +2,7 @@
 /* histogram.c: the type imgstat.Histogram. Its counts are the record's own memory. */
 #include "histogram.h"
 #include "array_out.h"
-#include "html.h"
+#include "methods.h"
 #include "values.h"
 
 #include <string.h>
@@ -246,17 +246,9 @@ static PyType_Slot histogram_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec histogram_spec = {
+PyType_Spec histogram_spec = {
     .name = "imgstat.Histogram",
     .basicsize = sizeof(Histogram),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = histogram_slots,
 };
-
-int add_histogram(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->histogram_type = PyType_FromModuleAndSpec(module, &histogram_spec, NULL);
-    return state->histogram_type ? PyModule_AddObjectRef(module, "Histogram", state->histogram_type)
-                                 : -1;
-}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* measure.c: the functions stats, histogram and percentile. */
 #include "measure_array.h"
+#include "methods.h"
 
 #include <string.h>
 
@@ -235,19 +236,9 @@ static PyObject *percentile(PyObject *module, PyObject *args, PyObject *kwargs)
     return answer;
 }
 
-#define FUNCTION(name, doc)                                                         \
-    {                                                                               \
-#name, (PyCFunction)(void (*)(void))name, METH_VARARGS | METH_KEYWORDS, doc \
-    }
-
-static PyMethodDef functions[] = {
-    FUNCTION(stats, stats_function_doc),
-    FUNCTION(histogram, histogram_function_doc),
-    FUNCTION(percentile, percentile_function_doc),
+PyMethodDef measure_functions[] = {
+    {"stats", WITH_WORDS(stats), stats_function_doc},
+    {"histogram", WITH_WORDS(histogram), histogram_function_doc},
+    {"percentile", WITH_WORDS(percentile), percentile_function_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int add_measure(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* module.c: defines the extension; its parts add what they have. */
+/* module.c: defines the extension, with the types and functions of its parts. */
 #include "module.h"
 #include "chains.h"
 #include "device.h"
 
-static int (*const adders[])(PyObject *module) = {
-    add_error,   add_array,     add_histogram,       add_stats,    add_stats_batch,
-    add_measure, add_transform, add_record,          add_transfer, add_file,
-    add_save,    add_dataset,   add_transform_files, add_chain,    add_run,
+static const struct {
+    PyType_Spec *spec;
+    size_t place; /* of the type in State */
+} types[] = {
+    {&array_spec, offsetof(State, array_type)},
+    {&histogram_spec, offsetof(State, histogram_type)},
+    {&stats_spec, offsetof(State, stats_type)},
+    {&stats_batch_spec, offsetof(State, stats_batch_type)},
+    {&record_spec, offsetof(State, record_type)},
+    {&transfer_spec, offsetof(State, transfer_type)},
+    {&file_spec, offsetof(State, file_type)},
+    {&dataset_spec, offsetof(State, dataset_type)},
+    {&chain_spec, offsetof(State, chain_type)},
 };
+
+static PyMethodDef *const functions[] = {measure_functions, transform_functions, save_functions,
+                                         transform_files_functions, run_functions};
 
 State *state_of(PyObject *module)
 {
@@ -22,9 +34,20 @@ State *state_of_type(PyTypeObject *type)
 
 static int exec_module(PyObject *module)
 {
-    for (size_t i = 0; i < sizeof adders / sizeof adders[0]; i++)
-        if (adders[i](module) < 0)
+    State *const state = state_of(module);
+    if (error_add(module) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        PyObject *const type = PyType_FromModuleAndSpec(module, types[i].spec, NULL);
+        *(PyObject **)((char *)state + types[i].place) = type;
+        if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0)
             return -1;
+    }
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (PyModule_AddFunctions(module, functions[i]) < 0)
+            return -1;
+    if (stats_batch_register(state) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "__version__", imgstat_version());
 }
 

@@ -27,21 +27,19 @@ enum { STATE_OBJECTS = offsetof(State, chains) / sizeof(PyObject *) };
 State *state_of(PyObject *module);
 State *state_of_type(PyTypeObject *type);
 
-/* Each adds its part to the module: 0, or -1 with an exception. */
-int add_array(PyObject *module);
-int add_chain(PyObject *module);
-int add_dataset(PyObject *module);
-int add_error(PyObject *module);
-int add_file(PyObject *module);
-int add_histogram(PyObject *module);
-int add_measure(PyObject *module);
-int add_record(PyObject *module);
-int add_run(PyObject *module);
-int add_save(PyObject *module);
-int add_stats(PyObject *module);
-int add_stats_batch(PyObject *module);
-int add_transfer(PyObject *module);
-int add_transform(PyObject *module);
-int add_transform_files(PyObject *module);
+/* The types of a module, each where it is defined. */
+extern PyType_Spec array_spec, chain_spec, dataset_spec, file_spec, histogram_spec, record_spec;
+extern PyType_Spec stats_spec, stats_batch_spec, transfer_spec;
+
+/* Its functions; each table ends with NULL. */
+extern PyMethodDef measure_functions[], run_functions[], save_functions[], transform_functions[];
+extern PyMethodDef transform_files_functions[];
+
+/* Makes imgstat.Error: 0, or -1 with an exception. */
+int error_add(PyObject *module);
+
+/* Registers StatsBatch as a Sequence, as it has what one needs but for the names of abc's methods.
+ * 0, or -1 with an exception. */
+int stats_batch_register(const State *state);
 
 #endif

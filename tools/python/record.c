@@ -3,7 +3,7 @@
 #include "record.h"
 
 #include "error.h"
-#include "html.h"
+#include "methods.h"
 #include "saved.h"
 
 /* ---- The calls of the library ---- */
@@ -161,8 +161,6 @@ PyDoc_STRVAR(transfer_doc,
              "Record as the reference) would\napply to all images of the record as one. options: "
              "those of these functions.");
 
-#define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef methods[] = {
     {"of", WITH_WORDS(record_of) | METH_CLASS, of_doc},
     {"from_bytes", from_bytes, METH_O | METH_CLASS, from_bytes_doc},
@@ -195,15 +193,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {.name = "imgstat.Record",
+PyType_Spec record_spec = {.name = "imgstat.Record",
                            .basicsize = sizeof(Saved),
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
                                     Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};
-
-int add_record(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->record_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->record_type ? PyModule_AddObjectRef(module, "Record", state->record_type) : -1;
-}

@@ -92,14 +92,9 @@ static PyObject *run_program(PyObject *module, PyObject *argv)
     return run_with(argv, program_run);
 }
 
-static PyMethodDef methods[] = {
+PyMethodDef run_functions[] = {
     {"run", run, METH_O, "Runs a command of the command line in this process."},
     {"run_program", run_program, METH_O,
      "Runs a command as the last thing that this process does."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_run(PyObject *module)
-{
-    return PyModule_AddFunctions(module, methods);
-}

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "file.h"
 #include "file_output.h"
+#include "methods.h"
 
 #include <string.h>
 
@@ -126,12 +127,7 @@ static PyObject *save_array(PyObject *module, PyObject *args, PyObject *kwargs)
     return warnings_issue(&warnings, made);
 }
 
-static PyMethodDef functions[] = {
-    {"save_array", (PyCFunction)(void (*)(void))save_array, METH_VARARGS | METH_KEYWORDS, NULL},
+PyMethodDef save_functions[] = {
+    {"save_array", WITH_WORDS(save_array), NULL},
     {NULL, NULL, 0, NULL},
 };
-
-int add_save(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -3,8 +3,8 @@
 #include "stats.h"
 #include "error.h"
 #include "histogram.h"
-#include "html.h"
 #include "measure.h"
+#include "methods.h"
 #include "values.h"
 
 #include <math.h>
@@ -424,16 +424,9 @@ static PyType_Slot stats_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec stats_spec = {
+PyType_Spec stats_spec = {
     .name = "imgstat.Stats",
     .basicsize = sizeof(Stats),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = stats_slots,
 };
-
-int add_stats(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->stats_type = PyType_FromModuleAndSpec(module, &stats_spec, NULL);
-    return state->stats_type ? PyModule_AddObjectRef(module, "Stats", state->stats_type) : -1;
-}

@@ -3,6 +3,7 @@
 #include "chains.h"
 #include "error.h"
 #include "measure.h"
+#include "methods.h"
 #include "values.h"
 
 #include <pthread.h>
@@ -135,27 +136,21 @@ static PyType_Slot batch_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec batch_spec = {
+PyType_Spec stats_batch_spec = {
     .name = "imgstat.StatsBatch",
     .basicsize = sizeof(StatsBatch),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = batch_slots,
 };
 
-/* Registered as a Sequence, as it has what one needs but for the names of abc's methods. */
-int add_stats_batch(PyObject *module)
+int stats_batch_register(const State *state)
 {
-    State *const state = state_of(module);
     PyObject *const abc = PyImport_ImportModule("collections.abc");
     PyObject *const sequence = abc ? PyObject_GetAttrString(abc, "Sequence") : NULL;
-    state->stats_batch_type = sequence ? PyType_FromModuleAndSpec(module, &batch_spec, NULL) : NULL;
-    PyObject *const done = state->stats_batch_type ? PyObject_CallMethod(sequence, "register", "O",
-                                                                         state->stats_batch_type)
-                                                   : NULL;
+    PyObject *const done =
+        sequence ? PyObject_CallMethod(sequence, "register", "O", state->stats_batch_type) : NULL;
+    Py_XDECREF(done);
     Py_XDECREF(sequence);
     Py_XDECREF(abc);
-    if (!done)
-        return -1;
-    Py_DECREF(done);
-    return PyModule_AddObjectRef(module, "StatsBatch", state->stats_batch_type);
+    return done ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 #include "transfer.h"
 
 #include "error.h"
+#include "methods.h"
 #include "saved.h"
 #include "transform_array.h"
 #include "values.h"
@@ -217,8 +218,6 @@ PyDoc_STRVAR(load_doc, "load($type, path, /)\n--\n\n"
 PyDoc_STRVAR(save_doc, "save($self, path, *, replace=False)\n--\n\n"
                        "Writes the transfer as a file, which may exist if replace is true.");
 
-#define WITH_WORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef methods[] = {
     {"apply", WITH_WORDS(apply), apply_doc},
     {"from_json", from_json, METH_O | METH_CLASS, from_json_doc},
@@ -250,16 +249,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {.name = "imgstat.Transfer",
-                           .basicsize = sizeof(Saved),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                                    Py_TPFLAGS_IMMUTABLETYPE,
-                           .slots = slots};
-
-int add_transfer(PyObject *module)
-{
-    State *const state = state_of(module);
-    state->transfer_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    return state->transfer_type ? PyModule_AddObjectRef(module, "Transfer", state->transfer_type)
-                                : -1;
-}
+PyType_Spec transfer_spec = {.name = "imgstat.Transfer",
+                             .basicsize = sizeof(Saved),
+                             .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                                      Py_TPFLAGS_IMMUTABLETYPE,
+                             .slots = slots};

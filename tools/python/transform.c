@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transform.c: the functions normalize, equalize, clahe and match of arrays. */
 #include "method.h"
+#include "methods.h"
 #include "transform_array.h"
 
 /* What a call of one of the functions says. */
@@ -156,17 +157,10 @@ static PyObject *match(PyObject *module, PyObject *args, PyObject *kwargs)
     return PyErr_Format(PyExc_TypeError, "match() needs the argument 'reference'");
 }
 
-#define FUNCTION(name)                                                                     \
-    {                                                                                      \
-#name, (PyCFunction)(void (*)(void))name, METH_VARARGS | METH_KEYWORDS, name##_doc \
-    }
-
-static PyMethodDef functions[] = {
-    FUNCTION(normalize), FUNCTION(equalize),    FUNCTION(clahe),
-    FUNCTION(match),     {NULL, NULL, 0, NULL},
+PyMethodDef transform_functions[] = {
+    {"normalize", WITH_WORDS(normalize), normalize_doc},
+    {"equalize", WITH_WORDS(equalize), equalize_doc},
+    {"clahe", WITH_WORDS(clahe), clahe_doc},
+    {"match", WITH_WORDS(match), match_doc},
+    {NULL, NULL, 0, NULL},
 };
-
-int add_transform(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

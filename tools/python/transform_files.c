@@ -5,6 +5,7 @@
 #include "file_jobs.h"
 #include "file_output.h"
 #include "method.h"
+#include "methods.h"
 #include "open_options.h"
 #include "transfer.h"
 #include "values.h"
@@ -309,13 +310,7 @@ static PyObject *transform_files(PyObject *module, PyObject *args, PyObject *kwa
     return warnings_issue(&call.warnings, made);
 }
 
-static PyMethodDef functions[] = {
-    {"transform_files", (PyCFunction)(void (*)(void))transform_files, METH_VARARGS | METH_KEYWORDS,
-     NULL},
+PyMethodDef transform_files_functions[] = {
+    {"transform_files", WITH_WORDS(transform_files), NULL},
     {NULL, NULL, 0, NULL},
 };
-
-int add_transform_files(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -120,9 +120,3 @@ PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint1
     }
     return tuple;
 }
-
-PyObject *object_itself(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return Py_NewRef(self);
-}

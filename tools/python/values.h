@@ -27,14 +27,4 @@ int text_read(PyObject *option, const char *name, const char **out);
 PyObject *each_channel(uint16_t channels, PyObject *(*make)(void *context, uint16_t channel),
                        void *context);
 
-/* __copy__ and __deepcopy__ of what never changes: its copy is itself. */
-PyObject *object_itself(PyObject *self, PyObject *unused);
-
-/* Both, for a table of methods. */
-#define COPY_METHODS                                \
-    {"__copy__", object_itself, METH_NOARGS, NULL}, \
-    {                                               \
-        "__deepcopy__", object_itself, METH_O, NULL \
-    }
-
 #endif

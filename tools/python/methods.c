@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* html.c: what Jupyter shows of our objects. */
-#include "html.h"
+/* methods.c: methods that several types have. */
+#include "methods.h"
 
 PyObject *html_of(PyObject *self, PyObject *nothing)
 {
@@ -9,4 +9,10 @@ PyObject *html_of(PyObject *self, PyObject *nothing)
     PyObject *const text = maker ? PyObject_CallMethod(maker, "repr_html", "O", self) : NULL;
     Py_XDECREF(maker);
     return text;
+}
+
+PyObject *object_itself(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return Py_NewRef(self);
 }
