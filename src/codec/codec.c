@@ -335,6 +335,7 @@ void encoder_destroy(Encoder *encoder)
     if (!encoder)
         return;
     encoder->format->release(encoder);
+    buffer_cache_release(encoder->band);
     free(encoder);
 }
 
@@ -372,13 +373,16 @@ ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePa
     const char *const name = encoder->output->name;
     if (encoder->pages > 0 && encoder->next_row != encoder->page.height)
         return error_file(err, IMGSTAT_ERR_ARG, name, "page %u has %u of its %u rows",
-                          encoder->pages - 1, encoder->next_row, encoder->page.height);
+                          encoder->pages - 1, encoder->next_row + encoder->held,
+                          encoder->page.height);
     IMGSTAT_TRY(encode_page_check(name, page, err));
     if (page->has_parent && page->parent >= encoder->pages)
         return error_file(err, IMGSTAT_ERR_ARG, name, "page %u cannot lie in page %u",
                           encoder->pages, page->parent);
+    buffer_cache_release(encoder->band);
+    encoder->band = NULL;
     encoder->page = *page;
-    encoder->next_row = encoder->band_rows = 0;
+    encoder->next_row = 0;
     IMGSTAT_TRY(encoder->format->begin_page(encoder, like, err));
     if (like) /* its metadata may have been left out */
         IMGSTAT_TRY(decoder_settle(like, IMGSTAT_OK, err));
@@ -386,18 +390,46 @@ ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePa
     return IMGSTAT_OK;
 }
 
+static ImgstatResult write_band(Encoder *encoder, const uint8_t *rows, size_t pitch, uint32_t n,
+                                ImgstatError *err)
+{
+    IMGSTAT_TRY(encoder->format->write_rows(encoder, rows, pitch, n, err));
+    encoder->next_row += n;
+    encoder->held = 0;
+    return IMGSTAT_OK;
+}
+
 ImgstatResult encoder_write_rows(Encoder *encoder, const void *rows, size_t pitch, uint32_t n,
                                  ImgstatError *err)
 {
     const EncodePage *const page = &encoder->page;
+    const uint8_t *from = rows;
     const size_t row_bytes =
         (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    if (encoder->pages == 0 || n > page->height - encoder->next_row || pitch < row_bytes)
+    if (encoder->pages == 0 || n > page->height - encoder->next_row - encoder->held ||
+        pitch < row_bytes)
         return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name,
                           "%u rows of %zu bytes were given for page %u", n, pitch,
                           encoder->pages - 1);
-    IMGSTAT_TRY(encoder->format->write_rows(encoder, rows, pitch, n, err));
-    encoder->next_row += n;
+    while (n > 0) {
+        const uint32_t left = page->height - encoder->next_row;
+        const uint32_t whole = encoder->band_rows < left ? encoder->band_rows : left;
+        if (encoder->held == 0 && n >= whole) { /* straight from the caller's rows */
+            IMGSTAT_TRY(write_band(encoder, from, pitch, whole, err));
+            from += whole * pitch;
+            n -= whole;
+            continue;
+        }
+        if (!encoder->band)
+            encoder->band = buffer_cache_acquire(encoder->how.scratch, whole * row_bytes);
+        if (!encoder->band)
+            return error_memory(err, whole * row_bytes, "rows to compress");
+        memcpy(encoder->band + encoder->held * row_bytes, from, row_bytes);
+        from += pitch;
+        n--;
+        if (++encoder->held == whole)
+            IMGSTAT_TRY(write_band(encoder, encoder->band, row_bytes, whole, err));
+    }
     return IMGSTAT_OK;
 }
 
@@ -405,6 +437,6 @@ ImgstatResult encoder_finish(Encoder *encoder, ImgstatError *err)
 {
     if (encoder->pages == 0 || encoder->next_row != encoder->page.height)
         return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name, "%u of %u rows were given",
-                          encoder->next_row, encoder->page.height);
+                          encoder->next_row + encoder->held, encoder->page.height);
     return encoder->format->finish(encoder, err);
 }

@@ -53,8 +53,11 @@ typedef struct Encoder {
     EncodeOptions how;
     Warnings *warnings; /* outlives the encoder; may be NULL */
     EncodePage page;    /* the page begun last */
-    uint32_t next_row;  /* of that page */
-    uint32_t band_rows; /* bands of a multiple of this many rows are not copied; 0: not known */
+    uint32_t next_row;  /* of that page; rows that are held are not written */
+    uint32_t band_rows; /* that the format writes at once: begin_page sets it. Bands of a multiple
+                         * of them are not copied. */
+    uint8_t *band;      /* rows that do not make a band yet; NULL until needed */
+    uint32_t held;      /* rows in band */
     uint32_t pages;     /* begun so far */
     const uint32_t
         *chain; /* pages of the input's chain that the output has, ascending; NULL: all */
@@ -77,7 +80,7 @@ typedef struct EncodeFormat {
      * format cannot hold. */
     ImgstatResult (*begin_page)(Encoder *encoder, Decoder *like, ImgstatError *err);
 
-    /* Writes n rows of `pitch` bytes, from next_row on. */
+    /* Writes n rows of `pitch` bytes, from next_row on: band_rows, or what is left of the page. */
     ImgstatResult (*write_rows)(Encoder *encoder, const void *rows, size_t pitch, uint32_t n,
                                 ImgstatError *err);
 

@@ -59,14 +59,14 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, const Png
 /* Accepts NULL. */
 void png_idat_destroy(PngIdat *idat);
 
-/* Returns how many rows are compressed at once. Bands of a multiple of them are not copied. */
+/* Returns how many rows are compressed at once. */
 size_t png_idat_batch(const PngIdat *idat);
 
-/* Compresses the next n rows. */
+/* Compresses the next rows: as many as png_idat_batch says, or the last ones. */
 ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
                              ImgstatError *err);
 
-/* Writes the rest, after all rows. */
+/* Writes what is compressed, after all rows. */
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err);
 
 #endif

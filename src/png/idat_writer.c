@@ -49,8 +49,6 @@ struct PngIdat {
     Batch *making, *written;
     size_t n_blocks; /* of a full batch */
     size_t block_rows;
-    uint8_t *band; /* rows of a batch that is not full yet */
-    size_t held;
     uint8_t *above; /* the row above the next batch; NULL where there is none */
     /* The batch in progress: */
     const uint8_t *rows;
@@ -147,8 +145,8 @@ static ImgstatResult run_batch(PngIdat *idat, size_t n_blocks, ImgstatError *err
     return idat->result;
 }
 
-static ImgstatResult compress_rows(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
-                                   ImgstatError *err)
+ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
+                             ImgstatError *err)
 {
     const uint64_t bytes = (uint64_t)n * (idat->form.row_bytes + 1);
     idat->rows = rows;
@@ -168,32 +166,6 @@ static ImgstatResult compress_rows(PngIdat *idat, const uint8_t *rows, size_t pi
 size_t png_idat_batch(const PngIdat *idat)
 {
     return idat->block_rows * idat->n_blocks;
-}
-
-ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
-                             ImgstatError *err)
-{
-    const size_t batch = png_idat_batch(idat);
-    while (n > 0) {
-        if (idat->held == 0 && n >= batch) { /* without a copy */
-            IMGSTAT_TRY(compress_rows(idat, rows, pitch, batch, err));
-            rows += batch * pitch;
-            n -= batch;
-            continue;
-        }
-        if (!idat->band)
-            idat->band = buffer_cache_acquire(idat->buffers, batch * idat->form.from_bytes);
-        if (!idat->band)
-            return error_memory(err, batch * idat->form.from_bytes, "rows to compress");
-        memcpy(idat->band + idat->held * idat->form.from_bytes, rows, idat->form.from_bytes);
-        rows += pitch;
-        n--;
-        if (++idat->held == batch) {
-            idat->held = 0;
-            IMGSTAT_TRY(compress_rows(idat, idat->band, idat->form.from_bytes, batch, err));
-        }
-    }
-    return IMGSTAT_OK;
 }
 
 /* ---- The stream ---- */
@@ -222,7 +194,6 @@ void png_idat_destroy(PngIdat *idat)
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; i < MAX_BLOCKS; i++)
             buffer_cache_release(idat->batch[b].block[i].out);
-    buffer_cache_release(idat->band);
     free(idat->above);
     free(idat->threads);
     free(idat);
@@ -280,8 +251,5 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, const Png
 
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err)
 {
-    if (idat->held > 0)
-        IMGSTAT_TRY(compress_rows(idat, idat->band, idat->form.from_bytes, idat->held, err));
-    idat->held = 0;
     return run_batch(idat, 0, err);
 }

@@ -29,10 +29,6 @@ typedef struct TiffEncoder {
     bool even_strips;    /* uncompressed strips, one behind the other: their places are known */
     uint64_t start;      /* of these */
     uint32_t block_rows; /* rows of a task: tile_height, but for even_strips */
-    uint32_t band_rows;  /* rows that are worked on at once: whole blocks */
-    uint8_t *band;       /* rows that do not make a band yet; NULL until needed */
-    uint32_t held;       /* rows in band */
-    size_t image_row_bytes;
     uint64_t *offsets, *sizes; /* of tiles */
     TiffPacker **packers;      /* one for each thread */
     unsigned n_threads;
@@ -115,14 +111,11 @@ static void release_page(TiffEncoder *te)
 {
     for (size_t i = 0; te->encoded && i < te->n_encoded; i++)
         buffer_cache_release(te->encoded[i].made.bytes);
-    buffer_cache_release(te->band);
     free(te->offsets);
     free(te->sizes);
     free(te->encoded);
-    te->band = NULL;
     te->offsets = te->sizes = NULL;
     te->encoded = NULL;
-    te->held = 0;
 }
 
 /* Places or sizes of all tiles, in numbers as wide as they need. */
@@ -211,34 +204,8 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
                                 ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
-    const uint8_t *from = rows;
-    uint32_t y = base->next_row;
-    while (n > 0) {
-        const uint32_t to_end = base->page.height - y + te->held;
-        const uint32_t whole = te->band_rows < to_end ? te->band_rows : to_end;
-        if (te->held == 0 && n >= whole) { /* straight from the caller's rows */
-            IMGSTAT_TRY(write_band(te, from, pitch, y, whole, err));
-            y += whole;
-            from += whole * pitch;
-            n -= whole;
-            continue;
-        }
-        if (!te->band)
-            te->band = buffer_cache_acquire(base->how.scratch, te->band_rows * te->image_row_bytes);
-        if (!te->band)
-            return error_memory(err, te->band_rows * te->image_row_bytes,
-                                "a row of strips or tiles");
-        memcpy(te->band + te->held * te->image_row_bytes, from, te->image_row_bytes);
-        te->held++;
-        y++;
-        from += pitch;
-        n--;
-        if (te->held == whole) {
-            IMGSTAT_TRY(write_band(te, te->band, te->image_row_bytes, y - te->held, te->held, err));
-            te->held = 0;
-        }
-    }
-    return y == base->page.height ? end_page(te, err) : IMGSTAT_OK;
+    IMGSTAT_TRY(write_band(te, rows, pitch, base->next_row, n, err));
+    return base->next_row + n == base->page.height ? end_page(te, err) : IMGSTAT_OK;
 }
 
 /* The file's byte order and kind are those of the first page's input. */
@@ -285,7 +252,9 @@ static void plan_bands(TiffEncoder *te)
         const size_t rows = BLOCK_BYTES / shape->row_bytes;
         te->block_rows = rows > 0 ? (uint32_t)rows : 1;
     }
-    const uint64_t block_bytes = (uint64_t)te->block_rows * te->image_row_bytes;
+    const uint64_t row_bytes =
+        (uint64_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    const uint64_t block_bytes = te->block_rows * row_bytes;
     const unsigned n = encode_threads(&te->base.how);
     uint64_t wanted = n > 1 || te->even_strips ? (uint64_t)n * SHARED_BYTES : 0;
     wanted = wanted < MAX_BAND ? wanted : MAX_BAND;
@@ -293,8 +262,8 @@ static void plan_bands(TiffEncoder *te)
     blocks = blocks > 0 ? blocks : 1;
     const uint64_t rows = blocks * te->block_rows;
     const uint64_t all = (uint64_t)(page->height + (uint64_t)te->block_rows - 1) / te->block_rows;
-    te->band_rows = (uint32_t)(rows < all * te->block_rows ? rows : all * te->block_rows);
-    te->n_encoded = (size_t)((te->band_rows + te->block_rows - 1) / te->block_rows) *
+    te->base.band_rows = (uint32_t)(rows < all * te->block_rows ? rows : all * te->block_rows);
+    te->n_encoded = (size_t)((te->base.band_rows + te->block_rows - 1) / te->block_rows) *
                     shape->across * shape->planes;
 }
 
@@ -370,7 +339,6 @@ static ImgstatResult begin_directory(TiffEncoder *te, Decoder *like, const Metad
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, metadata, base, te->tags, err));
-    te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     IMGSTAT_TRY(make_room(te, err));
     if (te->even_strips && page->planes > 1 && base->pages == 0 && counts_planes(te, like))
@@ -408,7 +376,7 @@ static uint32_t rows_at_once(const TiffEncoder *te, uint32_t rows)
     enum { BYTES = 64 << 20 }; /* or one row of tiles */
     const TiffShape *const shape = &te->shape;
     const uint32_t left = te->base.page.height - te->base.next_row;
-    if (te->held > 0 || te->base.next_row % shape->tile_height > 0 || rows > left)
+    if (te->base.held > 0 || te->base.next_row % shape->tile_height > 0 || rows > left)
         return 0;
     if (shape->planes > 1)
         return rows == te->base.page.height ? rows : 0;

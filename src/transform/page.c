@@ -162,7 +162,7 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
         IMGSTAT_TRY(palette_check(w->palette, band, err));
     if (w->clamped)
         count_indices(w, band);
-    const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
+    const uint32_t unit = w->encoder->band_rows;
     size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
     rows = rows > unit ? rows - rows % unit : rows;
     const bool is_there = band->memory == IMGSTAT_CUDA && w->mapper && !w->levels;

@@ -27,7 +27,8 @@ typedef struct Sink {
 
 static ImgstatResult keep_page(Encoder *encoder, Decoder *like, ImgstatError *err)
 {
-    (void)encoder, (void)like, (void)err;
+    (void)like, (void)err;
+    encoder->band_rows = 1;
     return IMGSTAT_OK;
 }
 
