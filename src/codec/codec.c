@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* codec.c: the table of formats, and the functions that read and write through it. They ensure the
- * order of calls that formats rely on. Reading: a page is selected, planned, and read from top to
- * bottom. Writing: a page is begun, then all of its rows are written. */
+/* codec.c: the table of formats, and the functions that read through it. They ensure the order of
+ * calls that formats rely on: a page is selected, planned, and read from top to bottom. */
 #include "codec/codec.h"
 
 #include "base/compiler.h"
@@ -12,7 +11,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -278,165 +276,4 @@ void decoder_finish(Decoder *decoder)
     decoder->options.buffers = NULL;
     decoder->started = true;
     decoder->next_row = decoder->page.height;
-}
-
-/* ---- Writing ---- */
-
-/* Returns whether a format is written with a compression of that name. */
-static bool is_known(const EncodeFormat *format, const char *compression)
-{
-    for (const char *const *name = format->compressions; *name; name++)
-        if (strcmp(*name, compression) == 0)
-            return true;
-    return false;
-}
-
-/* The sentence lists the compressions that are known: it is all that the user of a program sees. */
-static ImgstatResult unknown_compression(const EncodeFormat *format, const char *name,
-                                         const char *compression, ImgstatError *err)
-{
-    char known[128] = "";
-    size_t used = 0;
-    for (const char *const *each = format->compressions; *each; each++)
-        used +=
-            (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", *each);
-    return error_file(err, IMGSTAT_ERR_ARG, name,
-                      "%s is not written with compression \"%s\", but with %s", format->name,
-                      compression, known);
-}
-
-unsigned encode_threads(const EncodeOptions *how)
-{
-    const unsigned all = how->pool ? thread_pool_threads(how->pool) : 1;
-    return how->threads && how->threads < all ? how->threads : all;
-}
-
-ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
-                             const EncodeOptions *how, Warnings *warnings, Encoder **out,
-                             ImgstatError *err)
-{
-    *out = NULL;
-    if (how->compression && !is_known(format, how->compression))
-        return unknown_compression(format, output->name, how->compression, err);
-    if (how->level < -1 || how->level > 22)
-        return error_file(err, IMGSTAT_ERR_ARG, output->name,
-                          "compression level %d is not in 0..22", how->level);
-    Encoder *const encoder = calloc(1, format->encoder_bytes);
-    if (!encoder)
-        return error_memory(err, format->encoder_bytes, "an encoder");
-    *encoder = (Encoder){.format = format, .output = output, .how = *how, .warnings = warnings};
-    format->init(encoder);
-    *out = encoder;
-    return IMGSTAT_OK;
-}
-
-void encoder_destroy(Encoder *encoder)
-{
-    if (!encoder)
-        return;
-    encoder->format->release(encoder);
-    buffer_cache_release(encoder->band);
-    free(encoder);
-}
-
-EncodePage encode_page_of(const ImagePro *image, int16_t alpha)
-{
-    return (EncodePage){.width = image->width,
-                        .height = image->height,
-                        .channels = image->channels,
-                        .sample = image->sample,
-                        .bits = image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
-                        .alpha = alpha,
-                        .mapped = true};
-}
-
-ImgstatResult encode_page_check(const char *name, const EncodePage *page, ImgstatError *err)
-{
-    if (page->width == 0 || page->height == 0 || page->channels == 0)
-        return error_file(err, IMGSTAT_ERR_ARG, name, "an empty image cannot be written");
-    if (page->bits == 0 || page->bits > 8 * imgstat_sample_bytes(page->sample) ||
-        page->alpha >= (int)page->channels)
-        return error_file(err, IMGSTAT_ERR_ARG, name,
-                          "%u bits in %s samples, alpha channel %d of %u", page->bits,
-                          imgstat_sample_name(page->sample), page->alpha, page->channels);
-    const uint64_t bytes = /* of a row: 32 + 16 + 3 bits */
-        (uint64_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    if (bytes > INT32_MAX)
-        return error_file(err, IMGSTAT_ERR_LIMIT, name, "a row of %llu bytes is too long to write",
-                          (unsigned long long)bytes);
-    return IMGSTAT_OK;
-}
-
-ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePage *page,
-                                 ImgstatError *err)
-{
-    const char *const name = encoder->output->name;
-    if (encoder->pages > 0 && encoder->next_row != encoder->page.height)
-        return error_file(err, IMGSTAT_ERR_ARG, name, "page %u has %u of its %u rows",
-                          encoder->pages - 1, encoder->next_row + encoder->held,
-                          encoder->page.height);
-    IMGSTAT_TRY(encode_page_check(name, page, err));
-    if (page->has_parent && page->parent >= encoder->pages)
-        return error_file(err, IMGSTAT_ERR_ARG, name, "page %u cannot lie in page %u",
-                          encoder->pages, page->parent);
-    buffer_cache_release(encoder->band);
-    encoder->band = NULL;
-    encoder->page = *page;
-    encoder->next_row = 0;
-    IMGSTAT_TRY(encoder->format->begin_page(encoder, like, err));
-    if (like) /* its metadata may have been left out */
-        IMGSTAT_TRY(decoder_settle(like, IMGSTAT_OK, err));
-    encoder->pages++;
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult write_band(Encoder *encoder, const uint8_t *rows, size_t pitch, uint32_t n,
-                                ImgstatError *err)
-{
-    IMGSTAT_TRY(encoder->format->write_rows(encoder, rows, pitch, n, err));
-    encoder->next_row += n;
-    encoder->held = 0;
-    return IMGSTAT_OK;
-}
-
-ImgstatResult encoder_write_rows(Encoder *encoder, const void *rows, size_t pitch, uint32_t n,
-                                 ImgstatError *err)
-{
-    const EncodePage *const page = &encoder->page;
-    const uint8_t *from = rows;
-    const size_t row_bytes =
-        (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    if (encoder->pages == 0 || n > page->height - encoder->next_row - encoder->held ||
-        pitch < row_bytes)
-        return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name,
-                          "%u rows of %zu bytes were given for page %u", n, pitch,
-                          encoder->pages - 1);
-    while (n > 0) {
-        const uint32_t left = page->height - encoder->next_row;
-        const uint32_t whole = encoder->band_rows < left ? encoder->band_rows : left;
-        if (encoder->held == 0 && n >= whole) { /* straight from the caller's rows */
-            IMGSTAT_TRY(write_band(encoder, from, pitch, whole, err));
-            from += whole * pitch;
-            n -= whole;
-            continue;
-        }
-        if (!encoder->band)
-            encoder->band = buffer_cache_acquire(encoder->how.scratch, whole * row_bytes);
-        if (!encoder->band)
-            return error_memory(err, whole * row_bytes, "rows to compress");
-        memcpy(encoder->band + encoder->held * row_bytes, from, row_bytes);
-        from += pitch;
-        n--;
-        if (++encoder->held == whole)
-            IMGSTAT_TRY(write_band(encoder, encoder->band, row_bytes, whole, err));
-    }
-    return IMGSTAT_OK;
-}
-
-ImgstatResult encoder_finish(Encoder *encoder, ImgstatError *err)
-{
-    if (encoder->pages == 0 || encoder->next_row != encoder->page.height)
-        return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name, "%u of %u rows were given",
-                          encoder->next_row + encoder->held, encoder->page.height);
-    return encoder->format->finish(encoder, err);
 }

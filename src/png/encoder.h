@@ -5,7 +5,22 @@
 
 #include "codec/encoder.h"
 #include "png/chunks.h"
-#include "png/rows.h"
+#include "png/filter.h"
+
+/* The rows of an image, and how PNG stores them. */
+typedef struct PngRows {
+    size_t n;
+    size_t from_bytes;  /* of a row before packing */
+    size_t row_bytes;   /* of a packed row */
+    size_t pixel_bytes; /* distance to the pixel on the left, at least 1 */
+    PngChoice choice;   /* of filters */
+    uint32_t width;
+    uint16_t channels;
+    int16_t alpha;       /* index of that channel, or -1 */
+    uint8_t bits, depth; /* of samples as they come, and of those of the output */
+    bool invert;         /* samples are min-is-white, which PNG is not */
+    bool widen;          /* samples have fewer bits than PNG can give this colour type */
+} PngRows;
 
 /* ---- png/encoder.c ---- */
 
@@ -48,6 +63,28 @@ ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const 
                                  Warnings *warnings, ImgstatError *err);
 
 /* ---- png/idat_writer.c ---- */
+
+enum { PNG_PIECE_BYTES = 512 << 10 }; /* of a piece's filtered rows at most, unless it has one */
+
+/* Returns whether packing does nothing but put the upper byte of 16 bits first. */
+static inline bool png_rows_plain(const PngRows *rows)
+{
+    return rows->depth >= 8 && !rows->widen && !rows->invert;
+}
+
+/* Returns whether packing does nothing. */
+static inline bool png_rows_packed(const PngRows *rows)
+{
+    return rows->depth == 8 && png_rows_plain(rows);
+}
+
+/* Returns how many rows a piece has; the last one has what remains. */
+size_t png_piece_rows(const PngRows *rows);
+
+/* Packs and filters n rows. above: the row above the first one, not packed; NULL where there is
+ * none. room: two packed rows. */
+void png_filter_piece(const PngFilters *filters, const PngRows *rows, const uint8_t *above,
+                      const uint8_t *from, size_t pitch, size_t n, uint8_t *room, uint8_t *to);
 
 /* Rows on their way to IDAT chunks. */
 typedef struct PngIdat PngIdat;

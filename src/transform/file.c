@@ -8,7 +8,6 @@
 #include "measure/measure.h"
 #include "transform/group_transfer.h"
 #include "transform/level_maker.h"
-#include "transform/output_file.h"
 #include "transform/page.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c: the public calls for one image: load it, make a transfer for it, apply it, save it. */
+#include "codec/encoder.h"
 #include "transform/clahe_page.h"
-#include "transform/output_file.h"
 #include "transform/page.h"
 
 #include <stdlib.h>
