@@ -348,7 +348,7 @@ static void release(Compared *of)
     free(of->name);
 }
 
-static void compare(const Options *o)
+void cmd_compare(Options *o)
 {
     Comparison c = {.options = o};
     InputList inputs = {.n = 0};
@@ -379,15 +379,4 @@ static void compare(const Options *o)
     release(&c.a);
     release(&c.b);
     inputs_release(&inputs);
-}
-
-void cmd_compare(int argc, char **argv)
-{
-    Options options;
-    const ParseResult parsed = options_parse(COMMAND_COMPARE, argc, argv, &options);
-    if (parsed == PARSE_RUN)
-        compare(&options);
-    else if (parsed == PARSE_ERROR)
-        status_raise(STATUS_USAGE);
-    options_release(&options);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_devices.c: what --device can name here. */
 #include "commands.h"
-#include "options.h"
-#include "status.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -10,8 +8,9 @@
 #include <string.h>
 
 /* Devices that could be opened; then, if no GPU is among them, why. */
-static void list_devices(void)
+void cmd_devices(Options *options)
 {
+    (void)options;
     const size_t n = imgstat_device_list(NULL, 0);
     ImgstatDeviceInfo *const devices = text_alloc(n * sizeof *devices);
     const size_t listed = imgstat_device_list(devices, n);
@@ -31,16 +30,4 @@ static void list_devices(void)
     static const char absent[] = "no CUDA device: ";
     const bool known = strncmp(error.message, absent, strlen(absent)) == 0;
     printf("%-8s  absent: %s\n", "cuda", error.message + (known ? strlen(absent) : 0));
-}
-
-void cmd_devices(int argc, char **argv)
-{
-    Options options;
-    const ParseResult parsed = options_parse(COMMAND_DEVICES, argc, argv, &options);
-    if (parsed == PARSE_RUN) {
-        list_devices();
-    } else if (parsed == PARSE_ERROR) {
-        status_raise(STATUS_USAGE);
-    }
-    options_release(&options);
 }

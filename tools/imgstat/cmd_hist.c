@@ -131,21 +131,15 @@ static void work(PartRun *run)
     inputs_release(&window);
 }
 
-void cmd_hist(int argc, char **argv)
+void cmd_hist(Options *options)
 {
-    Options options;
-    const ParseResult parsed = options_parse(COMMAND_HIST, argc, argv, &options);
-    if (parsed == PARSE_RUN && options.records) {
-        complete_options(&options);
-        const ImgstatMeasure how = plan_measure(&options);
+    complete_options(options);
+    if (options->records) {
+        const ImgstatMeasure how = plan_measure(options);
         const DatasetPrint print = {.how = &how, .print = print_merged};
-        dataset_of_records(&options, &print);
-    } else if (parsed == PARSE_RUN) {
-        complete_options(&options);
+        dataset_of_records(options, &print);
+    } else {
         const ShardCommand command = {.work = work, .done = "measured"};
-        shard_text_run(&options, &command);
-    } else if (parsed == PARSE_ERROR) {
-        status_raise(STATUS_USAGE);
+        shard_text_run(options, &command);
     }
-    options_release(&options);
 }

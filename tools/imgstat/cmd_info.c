@@ -279,18 +279,12 @@ static void emit_shard(void *context, const char *text, size_t bytes)
     *listed = *listed || bytes > 0;
 }
 
-void cmd_info(int argc, char **argv)
+void cmd_info(Options *options)
 {
-    Options options;
-    const ParseResult parsed = options_parse(COMMAND_INFO, argc, argv, &options);
     bool listed = false;
     const ShardCommand command = {.work = work,
                                   .context = &listed,
                                   .done = "described",
-                                  .emit = options.style == OUTPUT_PEOPLE ? emit_shard : NULL};
-    if (parsed == PARSE_RUN)
-        shard_text_run(&options, &command);
-    else if (parsed == PARSE_ERROR)
-        status_raise(STATUS_USAGE);
-    options_release(&options);
+                                  .emit = options->style == OUTPUT_PEOPLE ? emit_shard : NULL};
+    shard_text_run(options, &command);
 }

@@ -40,19 +40,12 @@ static void report(Survey *survey)
             status_raise(STATUS_FAILED);
 }
 
-void cmd_report(int argc, char **argv)
+void cmd_report(Options *options)
 {
-    Options options;
     Survey survey;
-    const ParseResult parsed = options_parse(COMMAND_REPORT, argc, argv, &options);
-    if (parsed == PARSE_RUN) {
-        if (survey_begin(&options, &survey))
-            report(&survey);
-        else
-            status_raise(STATUS_USAGE);
-        survey_release(&survey);
-    } else if (parsed == PARSE_ERROR) {
+    if (survey_begin(options, &survey))
+        report(&survey);
+    else
         status_raise(STATUS_USAGE);
-    }
-    options_release(&options);
+    survey_release(&survey);
 }

@@ -189,37 +189,18 @@ static void finish(void *context)
     stats->table = NULL;
 }
 
-static void run_images(const Options *o)
+void cmd_stats(Options *options)
 {
-    const bool tables = o->style == OUTPUT_PEOPLE && o->by != IMGSTAT_BY_ALL;
-    Stats stats = {.options = o};
+    if (options->records) {
+        work_merged(options, NULL, NULL);
+        return;
+    }
+    const bool tables = options->style == OUTPUT_PEOPLE && options->by != IMGSTAT_BY_ALL;
+    Stats stats = {.options = options};
     const ShardCommand command = {.work = work,
                                   .context = &stats,
                                   .done = "measured",
                                   .emit = tables ? emit_shard : NULL,
                                   .finish = tables ? finish : NULL};
-    shard_text_run(o, &command);
-}
-
-static void run(Command command, int argc, char **argv)
-{
-    Options options;
-    const ParseResult parsed = options_parse(command, argc, argv, &options);
-    if (parsed == PARSE_RUN && options.records)
-        work_merged(&options, NULL, NULL);
-    else if (parsed == PARSE_RUN)
-        run_images(&options);
-    else if (parsed == PARSE_ERROR)
-        status_raise(STATUS_USAGE);
-    options_release(&options);
-}
-
-void cmd_stats(int argc, char **argv)
-{
-    run(COMMAND_STATS, argc, argv);
-}
-
-void cmd_merge(int argc, char **argv)
-{
-    run(COMMAND_MERGE, argc, argv);
+    shard_text_run(options, &command);
 }

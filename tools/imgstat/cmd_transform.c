@@ -236,36 +236,14 @@ static void work(PartRun *run)
     inputs_release(&inputs);
 }
 
-static void run_transform(Command command, int argc, char **argv)
+void cmd_transform(Options *options)
 {
-    Options options;
-    const ParseResult parsed = options_parse(command, argc, argv, &options);
-    if (parsed == PARSE_RUN) {
-        outputs_leave_out(&options);
-        Together *const together = together_create(&options);
-        const ShardCommand shards = {.work = work,
-                                     .context = together,
-                                     .done = "written",
-                                     .prepare = together != NULL ? together_measure : NULL};
-        shard_text_run(&options, &shards);
-        together_destroy(together);
-    } else if (parsed == PARSE_ERROR) {
-        status_raise(STATUS_USAGE);
-    }
-    options_release(&options);
-}
-
-void cmd_normalize(int argc, char **argv)
-{
-    run_transform(COMMAND_NORMALIZE, argc, argv);
-}
-
-void cmd_equalize(int argc, char **argv)
-{
-    run_transform(COMMAND_EQUALIZE, argc, argv);
-}
-
-void cmd_apply(int argc, char **argv)
-{
-    run_transform(COMMAND_APPLY, argc, argv);
+    outputs_leave_out(options);
+    Together *const together = together_create(options);
+    const ShardCommand shards = {.work = work,
+                                 .context = together,
+                                 .done = "written",
+                                 .prepare = together != NULL ? together_measure : NULL};
+    shard_text_run(options, &shards);
+    together_destroy(together);
 }

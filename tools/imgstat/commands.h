@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.h: the subcommands. Each takes its own argv, whose first word is "imgstat NAME", and
- * raises the exit status. */
+/* commands.h: the subcommands. Each does what its options ask for, and raises the exit status. */
 #ifndef IMGSTAT_TOOLS_COMMANDS_H
 #define IMGSTAT_TOOLS_COMMANDS_H
 
-void cmd_stats(int argc, char **argv);
-void cmd_hist(int argc, char **argv);
-void cmd_info(int argc, char **argv);
-void cmd_compare(int argc, char **argv);
-void cmd_report(int argc, char **argv);
-void cmd_normalize(int argc, char **argv);
-void cmd_equalize(int argc, char **argv);
-void cmd_apply(int argc, char **argv);
-void cmd_merge(int argc, char **argv);
-void cmd_devices(int argc, char **argv);
+#include "options.h"
+
+void cmd_stats(Options *options); /* stats and merge */
+void cmd_hist(Options *options);
+void cmd_info(Options *options);
+void cmd_compare(Options *options);
+void cmd_report(Options *options);
+void cmd_transform(Options *options); /* normalize, equalize and apply */
+void cmd_devices(Options *options);
 
 #endif

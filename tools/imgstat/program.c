@@ -17,13 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of each command: argv[0] is its full name, "imgstat stats". */
-static void (*const runners[N_COMMANDS])(int argc, char **argv) = {
-    [COMMAND_STATS] = cmd_stats,       [COMMAND_HIST] = cmd_hist,
-    [COMMAND_INFO] = cmd_info,         [COMMAND_REPORT] = cmd_report,
-    [COMMAND_COMPARE] = cmd_compare,   [COMMAND_NORMALIZE] = cmd_normalize,
-    [COMMAND_EQUALIZE] = cmd_equalize, [COMMAND_APPLY] = cmd_apply,
-    [COMMAND_MERGE] = cmd_merge,       [COMMAND_DEVICES] = cmd_devices,
+static void (*const runners[N_COMMANDS])(Options *options) = {
+    [COMMAND_STATS] = cmd_stats,        [COMMAND_HIST] = cmd_hist,
+    [COMMAND_INFO] = cmd_info,          [COMMAND_REPORT] = cmd_report,
+    [COMMAND_COMPARE] = cmd_compare,    [COMMAND_NORMALIZE] = cmd_transform,
+    [COMMAND_EQUALIZE] = cmd_transform, [COMMAND_APPLY] = cmd_transform,
+    [COMMAND_MERGE] = cmd_stats,        [COMMAND_DEVICES] = cmd_devices,
 };
 
 static void print_version(void)
@@ -72,7 +71,13 @@ static void run_command(Command command, int argc, char **words)
     char full_name[32];
     snprintf(full_name, sizeof full_name, "imgstat %s", command_table[command].name);
     words[0] = full_name;
-    runners[command](argc, words);
+    Options options;
+    const ParseResult parsed = options_parse(command, argc, words, &options);
+    if (parsed == PARSE_RUN)
+        runners[command](&options);
+    else if (parsed == PARSE_ERROR)
+        status_raise(STATUS_USAGE);
+    options_release(&options);
 }
 
 /* "imgstat help [COMMAND]" */
