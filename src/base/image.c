@@ -115,13 +115,6 @@ ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const 
     return IMGSTAT_OK;
 }
 
-/* Zeroes the bytes between rows: nobody writes them. */
-static void zero_gaps(unsigned char *pixels, size_t row, size_t pitch, uint32_t height)
-{
-    for (size_t y = 0; pitch > row && y < height; y++)
-        memset(pixels + y * pitch + row, 0, pitch - row);
-}
-
 /* Page by page the system takes longer for a large image than a transform. */
 static void use_huge_pages(void *pixels, size_t bytes)
 {
@@ -150,8 +143,9 @@ static ImgstatResult create(uint32_t width, uint32_t height, uint16_t channels,
     if (!pixels)
         return error_memory(err, bytes, "pixels");
     use_huge_pages(pixels, bytes);
-    if (!zeroed)
-        zero_gaps(pixels, row, pitch, height);
+    if (!zeroed && pitch > row) /* nobody writes the bytes between rows */
+        for (size_t y = 0; y < height; y++)
+            memset(pixels + y * pitch + row, 0, pitch - row);
     const ImgstatResult res = imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, pitch, width, height,
                                                  channels, sample, bits, free, pixels, out, err);
     if (res != IMGSTAT_OK)

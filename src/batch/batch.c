@@ -15,11 +15,6 @@ enum {
     DEFAULT_MEMORY = 1 << 30
 };
 
-static bool writes_file(const ImgstatJob *job)
-{
-    return job->output && !job->sink;
-}
-
 static int by_output(const void *a, const void *b)
 {
     return strcmp((*(const ImgstatJob *const *)a)->output, (*(const ImgstatJob *const *)b)->output);
@@ -40,7 +35,7 @@ static ImgstatResult check_outputs(const ImgstatJob *job, size_t n, ImgstatError
     if (!writing)
         return error_memory(err, n * sizeof *writing, "a list of outputs");
     for (size_t i = 0; i < n; i++)
-        if (writes_file(&job[i]))
+        if (job[i].output && !job[i].sink)
             writing[n_writing++] = &job[i];
     qsort(writing, n_writing, sizeof *writing, by_output);
     ImgstatResult res = IMGSTAT_OK;

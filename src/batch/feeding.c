@@ -124,13 +124,6 @@ static size_t bytes_of_batch(double pages, double bytes)
                                                : batch_bytes_most;
 }
 
-/* The device of this name as it describes itself. */
-static void show_name(const char *name, char shown[DEVICE_NAME_BYTES])
-{
-    snprintf(shown, DEVICE_NAME_BYTES, "%.*s%s", DEVICE_NAME_BYTES - 3, name,
-             strchr(name, ':') ? "" : ":0");
-}
-
 ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *err)
 {
     bool always;
@@ -147,7 +140,9 @@ ImgstatResult feeding_create(const FedJobs *jobs, Feeding **out, ImgstatError *e
     f->like = like;
     f->batch_bytes = always ? batch_bytes_most : bytes_of_batch(pages, bytes);
     f->latency = first_batch_seconds;
-    show_name(jobs->devices->device[0].name, f->shown);
+    const char *const name = jobs->devices->device[0].name;
+    snprintf(f->shown, sizeof f->shown, "%.*s%s", DEVICE_NAME_BYTES - 3, name,
+             strchr(name, ':') ? "" : ":0"); /* as the device describes itself */
     seats_init(&f->seats, jobs->share.workers);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
@@ -355,21 +350,6 @@ static void finish_failed(Fed *fed, ImgstatResult res, const ImgstatError *why)
     fed->carried = false;
 }
 
-/* seconds: from a full batch to its pixels. */
-static void note_latency(Feeding *f, double seconds)
-{
-    pthread_mutex_lock(&f->lock);
-    f->latency = (f->latency + seconds) / 2;
-    pthread_mutex_unlock(&f->lock);
-}
-
-static void note_fed(Feeding *f)
-{
-    pthread_mutex_lock(&f->lock);
-    f->fed_jobs++;
-    pthread_mutex_unlock(&f->lock);
-}
-
 /* Before a worker waits for others, or for the device. */
 static void idle(const Fed *fed)
 {
@@ -396,13 +376,17 @@ static ImgstatResult finish_batch(Fed *fed, ImgstatError *err)
     idle(fed);
     IMGSTAT_TRY(wait_for_pages(fed, err));
     const double seconds = job_clock() - start;
-    note_latency(f, seconds);
+    pthread_mutex_lock(&f->lock);
+    f->latency = (f->latency + seconds) / 2;
+    pthread_mutex_unlock(&f->lock);
     if (!f->jobs.whole_jobs)
         seat_acquire(&f->seats, true);
     for (size_t i = 0; i < fed->n; i++) {
         fed->pages[i].seconds = seconds / (double)fed->n;
         finish(fed, fed->job[i], fed->feeder->pages ? &fed->pages[i] : NULL, NULL);
-        note_fed(f);
+        pthread_mutex_lock(&f->lock);
+        f->fed_jobs++;
+        pthread_mutex_unlock(&f->lock);
     }
     if (!f->jobs.whole_jobs)
         seat_release(&f->seats);

@@ -9,24 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether a format is written with a compression of that name. */
-static bool is_known(const EncodeFormat *format, const char *compression)
-{
-    for (const char *const *name = format->compressions; *name; name++)
-        if (strcmp(*name, compression) == 0)
-            return true;
-    return false;
-}
-
-/* The sentence lists the compressions that are known: it is all that the user of a program sees. */
-static ImgstatResult unknown_compression(const EncodeFormat *format, const char *name,
-                                         const char *compression, ImgstatError *err)
+/* Fails where a format is not written with a compression of that name. The sentence lists those
+ * that are known: it is all that the user of a program sees. */
+static ImgstatResult check_compression(const EncodeFormat *format, const char *name,
+                                       const char *compression, ImgstatError *err)
 {
     char known[128] = "";
     size_t used = 0;
-    for (const char *const *each = format->compressions; *each; each++)
+    for (const char *const *each = format->compressions; *each; each++) {
+        if (strcmp(*each, compression) == 0)
+            return IMGSTAT_OK;
         used +=
             (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", *each);
+    }
     return error_file(err, IMGSTAT_ERR_ARG, name,
                       "%s is not written with compression \"%s\", but with %s", format->name,
                       compression, known);
@@ -43,8 +38,8 @@ ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
                              ImgstatError *err)
 {
     *out = NULL;
-    if (how->compression && !is_known(format, how->compression))
-        return unknown_compression(format, output->name, how->compression, err);
+    if (how->compression)
+        IMGSTAT_TRY(check_compression(format, output->name, how->compression, err));
     if (how->level < -1 || how->level > 22)
         return error_file(err, IMGSTAT_ERR_ARG, output->name,
                           "compression level %d is not in 0..22", how->level);

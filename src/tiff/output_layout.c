@@ -245,13 +245,6 @@ static uint16_t stored_photometric(const Decoder *like, const EncodePage *page)
     return td->layout.photometric;
 }
 
-static uint16_t stored_format(ImgstatSample sample)
-{
-    return sample_is_float(sample)    ? SAMPLEFORMAT_IEEEFP
-           : sample_is_signed(sample) ? SAMPLEFORMAT_INT
-                                      : SAMPLEFORMAT_UINT;
-}
-
 /* An image that was a level, a preview or a mask before is none any more. */
 static bool keeps_type(const TiffDecoder *td, const EncodePage *page)
 {
@@ -314,7 +307,9 @@ ImgstatResult tiff_shape_choose(const char *name, const EncodePage *page, Decode
     shape->scale = 1;
     if (may_widen(page) && shape->bits == 8)
         shape->scale = (uint16_t)(255u / ((1u << page->bits) - 1));
-    shape->format = stored_format(page->sample);
+    shape->format = sample_is_float(page->sample)    ? SAMPLEFORMAT_IEEEFP
+                    : sample_is_signed(page->sample) ? SAMPLEFORMAT_INT
+                                                     : SAMPLEFORMAT_UINT;
     shape->photometric = stored_photometric(like, page);
     shape->keeps_type = keeps_type(td, page);
     shape->swap = big_endian != host_big_endian;

@@ -353,11 +353,6 @@ bool tiff_ends_silently(uint16_t compression)
            compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
 }
 
-static bool strips_straight(const TiffDecoder *td)
-{
-    return tiff_is_direct(td) && !td->layout.tiled && !tiff_ends_silently(td->layout.compression);
-}
-
 ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
                              uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err)
 {
@@ -373,7 +368,8 @@ ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, u
         return IMGSTAT_OK;
     }
     const bool check = tiff_ends_silently(layout->compression);
-    const bool straight = strips_straight(td) && pitch == layout->row_bytes;
+    const bool straight =
+        tiff_is_direct(td) && !layout->tiled && !check && pitch == layout->row_bytes;
     if (!straight)
         IMGSTAT_TRY(tiff_tile_reserve(td, layout->tile_bytes, err));
     if (tiff_needs_unpack(layout))

@@ -3,12 +3,6 @@
  */
 #include "transform/undefined.h"
 
-static ImgstatSample output_of(const Pipeline *pipeline, const TransferShape *shape, uint8_t *bits)
-{
-    return pipeline->transfer ? imgstat_transfer_output(pipeline->transfer, bits)
-                              : transfer_output(pipeline->method, shape, bits);
-}
-
 ImgstatResult undefined_choose(const Pipeline *pipeline, const Decoder *decoder,
                                TransferShape *shape, ImgstatError *err)
 {
@@ -16,7 +10,8 @@ ImgstatResult undefined_choose(const Pipeline *pipeline, const Decoder *decoder,
     const ImgstatWrite *const write = pipeline->write;
     const bool is_nan = page->has_nodata && isnan(imgstat_value_double(page->nodata));
     uint8_t bits;
-    const ImgstatSample to = output_of(pipeline, shape, &bits);
+    const ImgstatSample to = pipeline->transfer ? imgstat_transfer_output(pipeline->transfer, &bits)
+                                                : transfer_output(pipeline->method, shape, &bits);
     if (write->has_nodata) {
         if (!sample_holds(to, bits, write->nodata, &shape->hole_key))
             return error_file(err, IMGSTAT_ERR_ARG, decoder->source->name,
