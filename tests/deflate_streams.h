@@ -140,4 +140,14 @@ static inline bool stream_inflate(const uint8_t *stream, size_t bytes, uint8_t *
     return right;
 }
 
+/* Returns whether zlib decompresses the stream to these n bytes and uses all of it. */
+static inline bool stream_inflates_to(const uint8_t *stream, size_t bytes, const uint8_t *expected,
+                                      size_t n)
+{
+    uint8_t *const got = (uint8_t *)malloc(n + 1);
+    const bool same = got && stream_inflate(stream, bytes, got, n) && memcmp(got, expected, n) == 0;
+    free(got);
+    return same;
+}
+
 #endif

@@ -322,7 +322,7 @@ static ImgstatResult make_transfer(Jobs *jobs, TransformWorker *worker, const Sh
                                 reference, &wide, err));
     if (!fewer)
         return transfer_set_add(&jobs->made, wide, &channel, err);
-    ImgstatResult res = transfer_fewer_bits(NULL, wide, bits, &made, err);
+    ImgstatResult res = transfer_fewer_bits(wide, bits, &made, err);
     transfer_destroy(wide);
     if (res == IMGSTAT_OK)
         res = transfer_set_add(&jobs->made, made, &channel, err);

@@ -18,10 +18,10 @@ typedef struct ItemWalk {
     uint32_t named; /* band that the item names, UINT32_MAX: none */
 } ItemWalk;
 
-static bool is_attribute(const XmlTag *tag, const char *name, const char *value)
+static bool has_role(const XmlTag *tag, const char *role)
 {
     char text[64];
-    return xml_value(tag, name, text, sizeof text) && strcmp(text, value) == 0;
+    return xml_value(tag, "role", text, sizeof text) && strcmp(text, role) == 0;
 }
 
 static bool is_statistics(const XmlTag *tag)
@@ -36,8 +36,8 @@ static bool on_start(void *context, const XmlTag *tag)
     walk->in_item = tag->depth == 1 && strcmp(tag->name, "Item") == 0;
     if (tag->depth != 1)
         return true;
-    const bool scale = is_attribute(tag, "role", "scale") || is_attribute(tag, "role", "offset");
-    const bool unit = is_attribute(tag, "role", "unittype");
+    const bool scale = has_role(tag, "scale") || has_role(tag, "offset");
+    const bool unit = has_role(tag, "unittype");
     const bool of_values = scale || unit || is_statistics(tag);
     const bool band = walk->other_bands && !of_values && xml_has(tag, "sample");
     walk->goes = walk->in_item && (of_values || band);
@@ -52,7 +52,7 @@ static bool on_start(void *context, const XmlTag *tag)
     if (walk->goes && walk->out)
         text_add(walk->out, walk->text + walk->copied, from - walk->copied);
     walk->named = UINT32_MAX;
-    if (walk->in_item && is_attribute(tag, "role", "description"))
+    if (walk->in_item && has_role(tag, "description"))
         (void)xml_number(tag, "sample", &walk->named);
     if (walk->named < walk->n_names)
         walk->names[walk->named][0] = '\0';

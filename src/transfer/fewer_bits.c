@@ -18,15 +18,15 @@ static void divide_parameters(const Map *wide, uint32_t factor, Map *map)
     map->offset = wide->offset;
 }
 
-ImgstatResult transfer_fewer_bits(BufferCache *buffers, const Transfer *wide, unsigned bits,
-                                  Transfer **out, ImgstatError *err)
+ImgstatResult transfer_fewer_bits(const Transfer *wide, unsigned bits, Transfer **out,
+                                  ImgstatError *err)
 {
     const ImgstatSample sample = widen_sample(bits);
     const uint32_t factor = widen_factor(bits, wide->from_bits);
     const size_t from = sample_record_bins(wide->from), to = sample_record_bins(sample);
     Transfer *transfer;
     *out = NULL;
-    IMGSTAT_TRY(transfer_begin(buffers, sample, (uint8_t)bits, &wide->range, wide->to_bits,
+    IMGSTAT_TRY(transfer_begin(NULL, sample, (uint8_t)bits, &wide->range, wide->to_bits,
                                wide->n_maps, wide->passthrough.has_nodata, 0, wide->luma, &transfer,
                                err));
     transfer->transform = wide->transform;
@@ -43,7 +43,7 @@ ImgstatResult transfer_fewer_bits(BufferCache *buffers, const Transfer *wide, un
             transfer->tables[m * to + v] = wide->tables[m * from + at];
         }
     }
-    transfer_prepare(buffers, transfer);
+    transfer_prepare(NULL, transfer);
     *out = transfer;
     return IMGSTAT_OK;
 }

@@ -21,9 +21,9 @@ static bool within; /* status_enter: the process goes on after the command */
 static const int caught[STATUS_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGPIPE};
 
 /* For signals that end the process; nohup sets SIGHUP to be ignored, which stays so. */
-static void set_handler(int number, void (*handler)(int), int flags)
+static void set_handler(int number, void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, before;
+    struct sigaction action = {.sa_handler = handler}, before;
     sigemptyset(&action.sa_mask);
     if (number == SIGHUP && sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
         return;
@@ -45,10 +45,10 @@ static void on_signal(int number)
 
 void status_catch_signals(void)
 {
-    set_handler(SIGINT, on_signal, 0);
-    set_handler(SIGTERM, on_signal, 0);
-    set_handler(SIGHUP, on_signal, 0);
-    set_handler(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, with a message */
+    set_handler(SIGINT, on_signal);
+    set_handler(SIGTERM, on_signal);
+    set_handler(SIGHUP, on_signal);
+    set_handler(SIGXFSZ, SIG_IGN); /* writing fails instead, with a message */
 }
 
 /* The same signal a second time ends the process at once. */
@@ -60,14 +60,14 @@ static void on_signal_gently(int number)
 
 void status_catch_gently(void)
 {
-    set_handler(SIGINT, on_signal_gently, 0);
-    set_handler(SIGTERM, on_signal_gently, 0);
-    set_handler(SIGHUP, on_signal_gently, 0);
+    set_handler(SIGINT, on_signal_gently);
+    set_handler(SIGTERM, on_signal_gently);
+    set_handler(SIGHUP, on_signal_gently);
 }
 
 void status_outlive_readers(void)
 {
-    set_handler(SIGPIPE, SIG_IGN, 0);
+    set_handler(SIGPIPE, SIG_IGN);
 }
 
 int status_interrupted(void)
@@ -132,7 +132,7 @@ void status_enter(StatusHandlers *before)
     for (int i = 0; i < STATUS_SIGNALS; i++)
         sigaction(caught[i], NULL, &before->actions[i]);
     status_catch_gently();
-    set_handler(SIGXFSZ, SIG_IGN, 0);
+    set_handler(SIGXFSZ, SIG_IGN);
     status_outlive_readers();
 }
 

@@ -267,12 +267,38 @@ static bool is_late(void *context)
     return job_clock() > ((Last *)context)->end;
 }
 
+/* Has two workers do the jobs, of which one feeds. */
+static void do_jobs(Last *last, const FedJobs *jobs, void (*open)(void *context, void *worker))
+{
+    LastWorker first = {.feeder = {0}};
+    cr_assert_eq(feeding_create(jobs, &last->feeding, NULL), IMGSTAT_OK);
+    cr_assert_not_null(last->feeding);
+    InOrder order = {.n = jobs->n,
+                     .context = last,
+                     .worker_bytes = sizeof(LastWorker),
+                     .outcome_bytes = sizeof(bool),
+                     .open = open,
+                     .takes = takes_last,
+                     .work = do_last,
+                     .close = close_last_worker,
+                     .report = report_last,
+                     .stopped = is_late};
+    feeding_order(last->feeding, &order, jobs->n);
+    order.workers = 2;
+    if (jobs->whole_jobs)
+        open(last, &first);
+    else
+        feeding_open_worker(last->feeding, &first.feeder, true);
+    cr_assert_eq(in_order_run(&order, &first, NULL), IMGSTAT_OK);
+    cr_expect_eq(last->done, jobs->n, "%zu jobs are done", last->done);
+    feeding_destroy(last->feeding);
+}
+
 /* The others have ended, since the device was to do what is left: a worker that feeds does it. All
  * had ended, and the batch waited for ever. */
 Test(feeding, who_is_left_does_the_jobs_of_a_lost_device)
 {
     Last last = {.end = job_clock() + SECONDS};
-    LastWorker first = {.feeder = {0}};
     unsetenv("IMGSTAT_DECODE");
     setenv("IMGSTAT_STAND_IN_FAULT", "0:4", 1); /* two calls prepare it; in its second batch */
     cr_assert_eq(device_list_init(&last.devices, "cuda", on_fallen, &last.told, NULL), IMGSTAT_OK);
@@ -285,25 +311,8 @@ Test(feeding, who_is_left_does_the_jobs_of_a_lost_device)
                           .open = open_last,
                           .work = work_last,
                           .fail = fail_last};
-    cr_assert_eq(feeding_create(&jobs, &last.feeding, NULL), IMGSTAT_OK);
-    cr_assert_not_null(last.feeding);
-    InOrder order = {.n = LAST_JOBS,
-                     .context = &last,
-                     .worker_bytes = sizeof(LastWorker),
-                     .outcome_bytes = sizeof(bool),
-                     .open = open_last_worker,
-                     .takes = takes_last,
-                     .work = do_last,
-                     .close = close_last_worker,
-                     .report = report_last,
-                     .stopped = is_late};
-    feeding_order(last.feeding, &order, LAST_JOBS);
-    order.workers = 2; /* one that feeds */
-    feeding_open_worker(last.feeding, &first.feeder, true);
-    cr_assert_eq(in_order_run(&order, &first, NULL), IMGSTAT_OK);
-    cr_expect_eq(last.done, LAST_JOBS, "%zu jobs are done", last.done);
+    do_jobs(&last, &jobs, open_last_worker);
     cr_expect_gt(atomic_load(&last.fed), 0);
-    feeding_destroy(last.feeding);
     device_list_report(&last.devices);
     cr_expect_eq(last.told.reports, 1);
     device_list_release(&last.devices);
@@ -364,7 +373,6 @@ static void open_holding_worker(void *context, void *worker)
 Test(feeding, nobody_keeps_memory_while_another_fills_a_batch)
 {
     Last last = {.end = job_clock() + SECONDS};
-    LastWorker first = {.feeder = {0}};
     cr_assert_eq(device_list_init(&last.devices, "cuda", on_fallen, &last.told, NULL), IMGSTAT_OK);
     const FedJobs jobs = {.context = &last,
                           .devices = &last.devices,
@@ -376,24 +384,7 @@ Test(feeding, nobody_keeps_memory_while_another_fills_a_batch)
                           .work = work_holding,
                           .idle = give_up,
                           .fail = fail_last};
-    cr_assert_eq(feeding_create(&jobs, &last.feeding, NULL), IMGSTAT_OK);
-    cr_assert_not_null(last.feeding);
-    InOrder order = {.n = HOLDING_JOBS,
-                     .context = &last,
-                     .worker_bytes = sizeof(LastWorker),
-                     .outcome_bytes = sizeof(bool),
-                     .open = open_holding_worker,
-                     .takes = takes_last,
-                     .work = do_last,
-                     .close = close_last_worker,
-                     .report = report_last,
-                     .stopped = is_late};
-    feeding_order(last.feeding, &order, HOLDING_JOBS);
-    order.workers = 2;
-    open_holding_worker(&last, &first);
-    cr_assert_eq(in_order_run(&order, &first, NULL), IMGSTAT_OK);
-    cr_expect_eq(last.done, HOLDING_JOBS, "%zu jobs are done", last.done);
-    feeding_destroy(last.feeding);
+    do_jobs(&last, &jobs, open_holding_worker);
     device_list_release(&last.devices);
 }
 

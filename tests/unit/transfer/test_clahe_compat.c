@@ -96,34 +96,47 @@ static void compare_pixels(const Clahe *clahe, const ImagePro *image, const Imag
         }
 }
 
-/* Counts, tables and pixels like opencv, one after the other, in two bands; returns how many
- * pixels. */
-static size_t compare_opencv(const LikeCase *c, uint64_t *seed)
+/* A case's image and mask, and an instance for 2 by 3 tiles of it. */
+static Clahe *begin_like(const LikeCase *c, ImgstatLike like, uint64_t *seed, ImagePro *image,
+                         uint8_t **mask)
 {
     ImgstatMethod method = method_default;
-    method.like = IMGSTAT_LIKE_OPENCV;
+    method.like = like;
     method.tiles_x = 2;
     method.tiles_y = 3;
-    ImagePro image = image_of(NULL, c->width, c->height, 1, c->sample, 0);
-    ImagePro out = image_like(&image, c->sample);
-    const size_t pixels = (size_t)c->width * c->height;
-    const uint32_t bins = 1u << 8 * imgstat_sample_bytes(c->sample);
-    uint8_t *const mask = malloc(pixels);
-    uint64_t *const counts = calloc((size_t)6 * bins, sizeof *counts);
-    uint32_t *const table = calloc((size_t)6 * bins, sizeof *table);
-    cr_assert(mask && counts && table);
-    draw_like(c, seed, &image, mask);
+    *image = image_of(NULL, c->width, c->height, 1, c->sample, 0);
+    *mask = malloc((size_t)c->width * c->height);
+    cr_assert_not_null(*mask);
+    draw_like(c, seed, image, *mask);
     uint64_t black = UINT64_MAX, white = 0, key;
-    for (size_t i = 0; i < pixels; i++)
-        if (like_key(&image, (uint32_t)(i % c->width), (uint32_t)(i / c->width), &key)) {
-            black = key < black ? key : black;
-            white = key > white ? key : white;
-        }
-    const TransferShape shape = shape_of(&image, -1, false);
+    for (uint32_t y = 0; y < c->height; y++)
+        for (uint32_t x = 0; x < c->width; x++)
+            if (like_key(image, x, y, &key)) {
+                black = key < black ? key : black;
+                white = key > white ? key : white;
+            }
+    const TransferShape shape = shape_of(image, -1, false);
     Clahe *clahe;
     cr_assert_eq(
         clahe_create(NULL, &method, &shape, c->width, c->height, black, white, &clahe, NULL),
         IMGSTAT_OK);
+    return clahe;
+}
+
+/* Counts, tables and pixels like opencv, one after the other, in two bands; returns how many
+ * pixels. */
+static size_t compare_opencv(const LikeCase *c, uint64_t *seed)
+{
+    ImagePro image;
+    uint8_t *mask;
+    Clahe *const clahe = begin_like(c, IMGSTAT_LIKE_OPENCV, seed, &image, &mask);
+    ImagePro out = image_like(&image, c->sample);
+    const size_t pixels = (size_t)c->width * c->height;
+    const uint32_t bins = 1u << 8 * imgstat_sample_bytes(c->sample);
+    uint64_t *const counts = calloc((size_t)6 * bins, sizeof *counts);
+    uint32_t *const table = calloc((size_t)6 * bins, sizeof *table);
+    cr_assert(counts && table);
+    uint64_t key;
     for (uint32_t p = 0; p < clahe->x.padded * clahe->y.padded; p++) {
         const uint32_t px = p % clahe->x.padded, py = p / clahe->x.padded;
         if (like_key(&image, clahe_reflect(px, c->width), clahe_reflect(py, c->height), &key))
@@ -210,27 +223,12 @@ static uint32_t skimage_gray(const Clahe *clahe, uint32_t x, uint32_t y, uint64_
  * many pixels. */
 static size_t compare_skimage(const LikeCase *c, uint64_t *seed)
 {
-    ImgstatMethod method = method_default;
-    method.like = IMGSTAT_LIKE_SKIMAGE;
-    method.tiles_x = 2;
-    method.tiles_y = 3;
-    ImagePro image = image_of(NULL, c->width, c->height, 1, c->sample, 0);
+    ImagePro image;
+    uint8_t *mask;
+    Clahe *const clahe = begin_like(c, IMGSTAT_LIKE_SKIMAGE, seed, &image, &mask);
     ImagePro out = image_like(&image, c->sample);
     const size_t pixels = (size_t)c->width * c->height, bytes = imgstat_sample_bytes(c->sample);
-    uint8_t *const mask = malloc(pixels);
-    cr_assert_not_null(mask);
-    draw_like(c, seed, &image, mask);
-    uint64_t black = UINT64_MAX, white = 0, key;
-    for (size_t i = 0; i < pixels; i++)
-        if (like_key(&image, (uint32_t)(i % c->width), (uint32_t)(i / c->width), &key)) {
-            black = key < black ? key : black;
-            white = key > white ? key : white;
-        }
-    const TransferShape shape = shape_of(&image, -1, false);
-    Clahe *clahe;
-    cr_assert_eq(
-        clahe_create(NULL, &method, &shape, c->width, c->height, black, white, &clahe, NULL),
-        IMGSTAT_OK);
+    uint64_t key;
     cr_assert_not(clahe->unchanged);
     for (size_t t = 0; t < (size_t)clahe->x.tiles * clahe->y.tiles; t++)
         clahe_count(clahe, t, &image, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_async.c: transforming in the order of a stream, on the processor: the same bytes, and the
  * same refusals as elsewhere. tests/kernels and docs/examples have the GPU. */
+#include "helper_measure.h"
 #include "imgstat_async.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +11,7 @@ static ImgstatDevice *device;
 
 static void open_device(void)
 {
-    cr_assert_eq(imgstat_device_open("cpu", 2, &device, NULL), IMGSTAT_OK);
+    device = measure_device(2);
 }
 
 static void close_device(void)
@@ -20,24 +21,14 @@ static void close_device(void)
 
 TestSuite(chain, .init = open_device, .fini = close_device);
 
-static ImagePro wrap(void *pixels, uint32_t width, uint32_t height, uint16_t channels,
-                     ImgstatSample sample)
-{
-    ImagePro image;
-    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, width, height, channels, sample, 0,
-                                    NULL, NULL, &image, NULL),
-                 IMGSTAT_OK);
-    return image;
-}
-
 Test(chain, equalizes_as_often_as_wanted)
 {
     /* 16 samples: CDF 4, 8, 12, 16; round((CDF - 4) / 12 * 255). */
     uint8_t pixels[16] = {9, 9, 9, 9, 20, 20, 20, 20, 21, 21, 21, 21, 200, 200, 200, 200}, out[16];
     static const uint8_t levels[4] = {0, 85, 170, 255};
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
-    const ImagePro from = wrap(pixels, 4, 4, 1, IMGSTAT_U8);
-    ImagePro to = wrap(out, 4, 4, 1, IMGSTAT_U8);
+    const ImagePro from = measure_wrap(pixels, 4, 4, 1, IMGSTAT_U8);
+    ImagePro to = measure_wrap(out, 4, 4, 1, IMGSTAT_U8);
     ImgstatChain *chain;
     uint8_t bits;
     cr_assert_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL), IMGSTAT_OK);
@@ -60,8 +51,8 @@ Test(chain, makes_other_types_and_leaves_alpha)
     uint16_t out[8];
     static const uint16_t expected[8] = {0, 257, 16384, 514, 32768, 771, 65535, 1028};
     const ImgstatMethod method = {.transform = IMGSTAT_STRETCH, .depth = IMGSTAT_DEPTH_16};
-    const ImagePro from = wrap(pixels, 4, 1, 2, IMGSTAT_U8);
-    ImagePro to = wrap(out, 4, 1, 2, IMGSTAT_U16);
+    const ImagePro from = measure_wrap(pixels, 4, 1, 2, IMGSTAT_U8);
+    ImagePro to = measure_wrap(out, 4, 1, 2, IMGSTAT_U16);
     ImgstatChain *chain;
     cr_assert_eq(imgstat_chain_create(device, &method, &from, 1, &chain, NULL), IMGSTAT_OK);
     cr_assert_eq(imgstat_transform_async(chain, &from, &to, NULL, NULL), IMGSTAT_OK);
@@ -73,8 +64,9 @@ Test(chain, makes_other_types_and_leaves_alpha)
 /* Transformed in a stream, and at once: the same bytes. */
 static void same_as_at_once(const ImgstatMethod *method, const ImagePro *from, int16_t alpha)
 {
-    uint16_t out[16];
-    ImagePro to = wrap(out, 4, 1, 4, from->sample == IMGSTAT_U8 ? IMGSTAT_U8 : IMGSTAT_U16), image;
+    uint16_t out[16] = {0};
+    ImagePro to = measure_wrap(out, 4, 1, 4, from->sample == IMGSTAT_U8 ? IMGSTAT_U8 : IMGSTAT_U16),
+             image;
     ImgstatChain *chain;
     memset(out, 77, sizeof out);
     cr_assert_eq(imgstat_chain_create(device, method, from, alpha, &chain, NULL), IMGSTAT_OK);
@@ -107,8 +99,8 @@ Test(chain, changes_the_depth_within_a_type)
         for (size_t m = 0; m < 3; m++)
             for (int k = 0; k < 4; k++) {
                 ImgstatMethod method = {.transform = transforms[t], .channels = modes[m]};
-                ImagePro twelve = wrap(words[k / 2], 4, 1, 4, IMGSTAT_U16);
-                ImagePro four = wrap(bytes[k / 2], 4, 1, 4, IMGSTAT_U8);
+                ImagePro twelve = measure_wrap(words[k / 2], 4, 1, 4, IMGSTAT_U16);
+                ImagePro four = measure_wrap(bytes[k / 2], 4, 1, 4, IMGSTAT_U8);
                 twelve.bits = 12;
                 four.bits = 4;
                 method.depth = IMGSTAT_DEPTH_16;
@@ -124,7 +116,8 @@ Test(chain, scales_what_has_no_contrast)
 {
     uint16_t pixels[4] = {1000, 1000, 1000, 1000}, out[4];
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .depth = IMGSTAT_DEPTH_16};
-    ImagePro from = wrap(pixels, 4, 1, 1, IMGSTAT_U16), to = wrap(out, 4, 1, 1, IMGSTAT_U16);
+    ImagePro from = measure_wrap(pixels, 4, 1, 1, IMGSTAT_U16),
+             to = measure_wrap(out, 4, 1, 1, IMGSTAT_U16);
     ImgstatChain *chain;
     uint8_t bits;
     from.bits = 12;
@@ -144,8 +137,8 @@ Test(chain, refuses_what_counts_do_not_tell)
     float wide[4] = {0.0f};
     uint8_t narrow[4] = {0};
     ImgstatChain *chain;
-    const ImagePro floats = wrap(wide, 2, 2, 1, IMGSTAT_F32);
-    const ImagePro bytes = wrap(narrow, 2, 2, 1, IMGSTAT_U8);
+    const ImagePro floats = measure_wrap(wide, 2, 2, 1, IMGSTAT_F32);
+    const ImagePro bytes = measure_wrap(narrow, 2, 2, 1, IMGSTAT_U8);
     const ImgstatMethod equalize = {.transform = IMGSTAT_EQUALIZE};
     cr_expect_eq(imgstat_chain_create(device, &equalize, &floats, -1, &chain, NULL),
                  IMGSTAT_ERR_UNSUPPORTED);
@@ -172,8 +165,9 @@ Test(chain, refuses_other_images)
 {
     uint8_t pixels[8] = {0};
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
-    const ImagePro like = wrap(pixels, 2, 2, 1, IMGSTAT_U8);
-    ImagePro other = wrap(pixels, 2, 2, 2, IMGSTAT_U8), small = wrap(pixels, 1, 2, 1, IMGSTAT_U8);
+    const ImagePro like = measure_wrap(pixels, 2, 2, 1, IMGSTAT_U8);
+    ImagePro other = measure_wrap(pixels, 2, 2, 2, IMGSTAT_U8),
+             small = measure_wrap(pixels, 1, 2, 1, IMGSTAT_U8);
     ImgstatChain *chain;
     cr_assert_eq(imgstat_chain_create(device, &method, &like, -1, &chain, NULL), IMGSTAT_OK);
     cr_expect_eq(imgstat_transform_async(chain, &other, &other, NULL, NULL), IMGSTAT_ERR_ARG);
@@ -194,15 +188,16 @@ Test(chain, maps_a_series)
         pixels[i] = (uint8_t)(i * i * 7 % 251);
     for (size_t t = 0; t < 2; t++) {
         const ImgstatMethod method = {.transform = transforms[t]};
-        const ImagePro first = wrap(pixels, 4, 3, 1, IMGSTAT_U8);
-        ImagePro to = wrap(all, 4, 3, 1, IMGSTAT_U8), alone = wrap(one, 4, 3, 1, IMGSTAT_U8);
+        const ImagePro first = measure_wrap(pixels, 4, 3, 1, IMGSTAT_U8);
+        ImagePro to = measure_wrap(all, 4, 3, 1, IMGSTAT_U8),
+                 alone = measure_wrap(one, 4, 3, 1, IMGSTAT_U8);
         ImgstatChain *chain;
         cr_assert_eq(imgstat_chain_create(device, &method, &first, -1, &chain, NULL), IMGSTAT_OK);
         memset(all, 77, sizeof all);
         cr_assert_eq(imgstat_transform_series_async(chain, &first, STEP, &to, STEP, N, NULL, NULL),
                      IMGSTAT_OK);
         for (int i = 0; i < N; i++) {
-            const ImagePro from = wrap(pixels + i * STEP, 4, 3, 1, IMGSTAT_U8);
+            const ImagePro from = measure_wrap(pixels + i * STEP, 4, 3, 1, IMGSTAT_U8);
             cr_assert_eq(imgstat_image_transform_to(device, &method, &from, -1, NULL, &alone, NULL),
                          IMGSTAT_OK);
             cr_expect_arr_eq(all + i * STEP, one, SIZE, "image %d", i);
@@ -239,7 +234,7 @@ Test(chain, measures_a_series)
     ImgstatPending *pending;
     for (int i = 0; i < N * SIZE; i++)
         pixels[i] = (uint16_t)(i * i * 7 % 251);
-    ImagePro first = wrap(pixels, 4, 3, 1, IMGSTAT_U16);
+    ImagePro first = measure_wrap(pixels, 4, 3, 1, IMGSTAT_U16);
     imgstat_image_set_nodata(&first, (ImgstatValue){IMGSTAT_U16, {.u = 7}});
     cr_assert_eq(imgstat_pending_create_series(device, IMGSTAT_U16, 1, N, &pending, NULL),
                  IMGSTAT_OK);
@@ -247,7 +242,7 @@ Test(chain, measures_a_series)
                  IMGSTAT_OK);
     for (size_t i = 0; i < N; i++) {
         ImgstatRecord *found, *alone;
-        ImagePro image = wrap(pixels + i * STEP, 4, 3, 1, IMGSTAT_U16);
+        ImagePro image = measure_wrap(pixels + i * STEP, 4, 3, 1, IMGSTAT_U16);
         imgstat_image_set_nodata(&image, (ImgstatValue){IMGSTAT_U16, {.u = 7}});
         cr_assert_eq(imgstat_pending_record_of(pending, i, NULL, NULL, &found, NULL), IMGSTAT_OK);
         cr_assert_eq(imgstat_measure_image(device, &image, NULL, &alone, NULL), IMGSTAT_OK);
