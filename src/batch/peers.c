@@ -122,7 +122,7 @@ static ImgstatResult send_to(const ImgstatPeers *peers, uint32_t to, const PeerD
 {
     ByteWriter writer = {0};
     put_number(&writer, own != IMGSTAT_OK, 1);
-    if (own == IMGSTAT_OK)
+    if (own == IMGSTAT_OK && data->put)
         data->put(data->context, &writer);
     if (writer.failed)
         own = error_memory(err, writer.capacity, "a message");
@@ -155,9 +155,10 @@ static ImgstatResult receive_from(const ImgstatPeers *peers, uint32_t from, bool
         memcpy(err, failure, sizeof *err);
         own = err->code;
     } else if (own == IMGSTAT_OK) {
-        if (replaces)
+        if (replaces && data->clear)
             data->clear(data->context);
-        own = data->add(data->context, &reader, err);
+        if (data->add)
+            own = data->add(data->context, &reader, err);
         if (own == IMGSTAT_OK && (reader.failed || reader.at != reader.end))
             own = error_set(err, IMGSTAT_ERR_IO,
                             "process %u found what does not fit: the processes see different files",
@@ -187,30 +188,9 @@ ImgstatResult peers_combine(const ImgstatPeers *peers, const PeerData *data, Img
     return own;
 }
 
-/* ---- Nothing --------------------------------------------------------------------------------- */
-
-static void put_nothing(void *context, ByteWriter *writer)
-{
-    (void)context;
-    (void)writer;
-}
-
-static void clear_nothing(void *context)
-{
-    (void)context;
-}
-
-static ImgstatResult add_nothing(void *context, ByteReader *reader, ImgstatError *err)
-{
-    (void)context;
-    (void)reader;
-    (void)err;
-    return IMGSTAT_OK;
-}
-
 ImgstatResult peers_agree(const ImgstatPeers *peers, ImgstatResult own, ImgstatError *err)
 {
-    const PeerData nothing = {.put = put_nothing, .clear = clear_nothing, .add = add_nothing};
+    const PeerData nothing = {.context = NULL};
     ImgstatError why = err ? *err : (ImgstatError){.code = own};
     const ImgstatResult res = peers_combine(peers, &nothing, own, &why);
     if (res != IMGSTAT_OK && err)

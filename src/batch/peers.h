@@ -8,7 +8,7 @@
 #include "record/byte_stream.h"
 #include "record/record.h"
 
-/* What a process found, as bytes. */
+/* What a process found, as bytes. All functions may be NULL. */
 typedef struct PeerData {
     void *context;
     void (*put)(void *context, ByteWriter *writer);

@@ -21,11 +21,6 @@ static void put_failures(void *context, ByteWriter *writer)
         }
 }
 
-static void keep(void *context)
-{
-    (void)context; /* those of this process are among those of all */
-}
-
 static ImgstatResult add_failures(void *context, ByteReader *reader, ImgstatError *err)
 {
     Jobs *const jobs = context;
@@ -120,9 +115,9 @@ static ImgstatResult add_group(void *context, ByteReader *reader, ImgstatError *
 ImgstatResult jobs_share_measured(Jobs *jobs, ImgstatResult res, ImgstatError *err)
 {
     const ImgstatPeers *const peers = jobs->batch->peers;
-    const PeerData failures = {
-        .context = jobs, .put = put_failures, .clear = keep, .add = add_failures};
-    const PeerData notes = {.context = jobs, .put = put_notes, .clear = keep, .add = add_notes};
+    /* Nothing is cleared: those of this process are among those of all. */
+    const PeerData failures = {.context = jobs, .put = put_failures, .add = add_failures};
+    const PeerData notes = {.context = jobs, .put = put_notes, .add = add_notes};
     IMGSTAT_TRY(peers_combine(peers, &failures, res, err));
     IMGSTAT_TRY(peers_combine(peers, &notes, IMGSTAT_OK, err));
     for (size_t g = 0; g < jobs->groups.n; g++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* command_table.c: the commands, and the groups of options. */
-#include "option_table.h"
+/* command_table.c: the commands, and the options of all groups, one after the other. */
+#include "option_rows.h"
 
 #include <string.h>
 
@@ -96,4 +96,14 @@ Command command_named(const char *name)
         if (strcmp(name, command_table[i].name) == 0)
             return (Command)i;
     return N_COMMANDS;
+}
+
+const Option *option_at(size_t i)
+{
+    const OptionRows *const parts[] = {&options_of_transforms, &options_of_results,
+                                       &options_of_inputs};
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; i -= parts[k++]->n)
+        if (i < parts[k]->n)
+            return &parts[k]->rows[i];
+    return NULL;
 }

@@ -61,20 +61,20 @@ static void destroy(void *dataset)
     imgstat_dataset_destroy(dataset);
 }
 
-static const SavedKind kind = {.name = "Dataset",
-                               .from = "from_bytes",
-                               .not_saved = "no memory for the bytes of a data set",
-                               .make = make,
-                               .load = load_file,
-                               .save = save_file,
-                               .write = write_bytes,
-                               .merge = merge_datasets,
-                               .whole = set_of,
-                               .destroy = destroy};
+const SavedKind dataset_kind = {.name = "Dataset",
+                                .from = "from_bytes",
+                                .not_saved = "no memory for the bytes of a data set",
+                                .make = make,
+                                .load = load_file,
+                                .save = save_file,
+                                .write = write_bytes,
+                                .merge = merge_datasets,
+                                .whole = set_of,
+                                .destroy = destroy};
 
 PyObject *dataset_new(State *state, ImgstatDataset *dataset)
 {
-    return saved_new((PyTypeObject *)state->dataset_type, &kind, dataset);
+    return saved_new((PyTypeObject *)state->dataset_type, dataset);
 }
 
 /* ---- Making ---- */
@@ -97,21 +97,6 @@ static PyObject *of(PyObject *type, PyObject *args, PyObject *kwargs)
     PyObject *const measured = dataset ? dataset_measure(dataset, args, kwargs) : NULL;
     Py_XDECREF(dataset);
     return measured;
-}
-
-static PyObject *from_bytes(PyObject *type, PyObject *bytes)
-{
-    return saved_from_bytes(type, &kind, bytes);
-}
-
-static PyObject *load(PyObject *type, PyObject *path)
-{
-    return saved_load(type, &kind, path);
-}
-
-static PyObject *merge(PyObject *type, PyObject *datasets)
-{
-    return saved_merge(type, &kind, datasets);
 }
 
 static PyObject *set_shard(PyObject *self, PyObject *args)
@@ -304,11 +289,11 @@ static PyMethodDef methods[] = {
     {"stats", WITH_WORDS(dataset_stats), stats_doc},
     {"transfer", WITH_WORDS(make_transfer), transfer_doc},
     {"set_shard", set_shard, METH_VARARGS, set_shard_doc},
-    {"from_bytes", from_bytes, METH_O | METH_CLASS, from_bytes_doc},
+    {"from_bytes", saved_from_bytes, METH_O | METH_CLASS, from_bytes_doc},
     {"to_bytes", saved_to_bytes, METH_NOARGS, to_bytes_doc},
-    {"load", load, METH_O | METH_CLASS, load_doc},
+    {"load", saved_load, METH_O | METH_CLASS, load_doc},
     {"save", WITH_WORDS(saved_save), save_doc},
-    {"merge", merge, METH_O | METH_CLASS, merge_doc},
+    {"merge", saved_merge, METH_O | METH_CLASS, merge_doc},
     {"__bytes__", saved_to_bytes, METH_NOARGS, NULL},
     {"__copy__", saved_copy, METH_NOARGS, NULL},
     {"__deepcopy__", saved_copy, METH_O, NULL},

@@ -44,7 +44,7 @@ static void destroy(void *record)
     imgstat_record_destroy(record);
 }
 
-static const SavedKind kind = {.name = "Record",
+const SavedKind record_kind = {.name = "Record",
                                .from = "from_bytes",
                                .not_saved = "no memory for the bytes of a record",
                                .make = make,
@@ -56,7 +56,7 @@ static const SavedKind kind = {.name = "Record",
 
 PyObject *record_new(State *state, ImgstatRecord *record)
 {
-    return saved_new((PyTypeObject *)state->record_type, &kind, record);
+    return saved_new((PyTypeObject *)state->record_type, record);
 }
 
 ImgstatRecord *record_copy(State *state, PyObject *object)
@@ -78,21 +78,6 @@ ImgstatRecord *record_copy(State *state, PyObject *object)
 }
 
 /* ---- Methods ---- */
-
-static PyObject *from_bytes(PyObject *type, PyObject *bytes)
-{
-    return saved_from_bytes(type, &kind, bytes);
-}
-
-static PyObject *load(PyObject *type, PyObject *path)
-{
-    return saved_load(type, &kind, path);
-}
-
-static PyObject *merge(PyObject *type, PyObject *records)
-{
-    return saved_merge(type, &kind, records);
-}
 
 static PyObject *repr(PyObject *self)
 {
@@ -163,11 +148,11 @@ PyDoc_STRVAR(transfer_doc,
 
 static PyMethodDef methods[] = {
     {"of", WITH_WORDS(record_of) | METH_CLASS, of_doc},
-    {"from_bytes", from_bytes, METH_O | METH_CLASS, from_bytes_doc},
+    {"from_bytes", saved_from_bytes, METH_O | METH_CLASS, from_bytes_doc},
     {"to_bytes", saved_to_bytes, METH_NOARGS, to_bytes_doc},
-    {"load", load, METH_O | METH_CLASS, load_doc},
+    {"load", saved_load, METH_O | METH_CLASS, load_doc},
     {"save", WITH_WORDS(saved_save), save_doc},
-    {"merge", merge, METH_O | METH_CLASS, merge_doc},
+    {"merge", saved_merge, METH_O | METH_CLASS, merge_doc},
     {"stats", WITH_WORDS(record_stats), stats_doc},
     {"percentile", WITH_WORDS(record_percentile), percentile_doc},
     {"bounds", record_bounds, METH_O, bounds_doc},

@@ -65,8 +65,18 @@ static ImgstatResult merge(Saved *into, Saved *from, ImgstatError *err)
 
 /* ---- Objects ---- */
 
-PyObject *saved_new(PyTypeObject *type, const SavedKind *kind, void *object)
+/* Of a class, which has no subclass. */
+static const SavedKind *kind_of(PyTypeObject *type)
 {
+    const State *const state = state_of_type(type);
+    return (PyObject *)type == state->record_type    ? &record_kind
+           : (PyObject *)type == state->dataset_type ? &dataset_kind
+                                                     : &transfer_kind;
+}
+
+PyObject *saved_new(PyTypeObject *type, void *object)
+{
+    const SavedKind *const kind = kind_of(type);
     Saved *const self = PyObject_New(Saved, type);
     if (!self) {
         kind->destroy(object);
@@ -116,10 +126,10 @@ void saved_unlock(PyObject *self)
 }
 
 /* An object of what a call made, or the exception for its failure. */
-static PyObject *made_of(PyTypeObject *type, const SavedKind *kind, void *object, ImgstatResult res,
+static PyObject *made_of(PyTypeObject *type, void *object, ImgstatResult res,
                          const ImgstatError *err)
 {
-    return res == IMGSTAT_OK ? saved_new(type, kind, object)
+    return res == IMGSTAT_OK ? saved_new(type, object)
                              : raise_result(state_of_type(type), res, err);
 }
 
@@ -134,7 +144,7 @@ PyObject *saved_copy(PyObject *self, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     res = saved_copy_object(self, &made, &err);
     Py_END_ALLOW_THREADS
-    return made_of(Py_TYPE(self), ((Saved *)self)->kind, made, res, &err);
+    return made_of(Py_TYPE(self), made, res, &err);
 }
 
 /* ---- Sums ---- */
@@ -224,8 +234,9 @@ static PyObject *sum_up(PyObject *sums)
     return sum;
 }
 
-PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects)
+PyObject *saved_merge(PyObject *type, PyObject *objects)
 {
+    const char *const name = kind_of((PyTypeObject *)type)->name;
     PyObject *const iterator = PyObject_GetIter(objects);
     PyObject *const sums = iterator ? PyDict_New() : NULL;
     PyObject *next;
@@ -234,8 +245,8 @@ PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects)
         if (Py_IS_TYPE(next, (PyTypeObject *)type))
             status = add_part(sums, next);
         else
-            PyErr_Format(PyExc_TypeError, "%s.merge takes an iterable of %ss, not of %R",
-                         kind->name, kind->name, (PyObject *)Py_TYPE(next));
+            PyErr_Format(PyExc_TypeError, "%s.merge takes an iterable of %ss, not of %R", name,
+                         name, (PyObject *)Py_TYPE(next));
         Py_DECREF(next);
         status = PyErr_Occurred() ? -1 : status;
     }
@@ -266,8 +277,9 @@ PyObject *saved_to_bytes(PyObject *self, PyObject *unused)
     return made;
 }
 
-PyObject *saved_from_bytes(PyObject *type, const SavedKind *kind, PyObject *bytes)
+PyObject *saved_from_bytes(PyObject *type, PyObject *bytes)
 {
+    const SavedKind *const kind = kind_of((PyTypeObject *)type);
     Py_buffer view;
     if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) < 0)
         return NULL;
@@ -278,7 +290,7 @@ PyObject *saved_from_bytes(PyObject *type, const SavedKind *kind, PyObject *byte
     res = kind->make(view.buf, (size_t)view.len, &made, &err);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&view);
-    return made_of((PyTypeObject *)type, kind, made, res, &err);
+    return made_of((PyTypeObject *)type, made, res, &err);
 }
 
 PyObject *saved_reduce(PyObject *self, PyObject *unused)
@@ -346,8 +358,9 @@ PyObject *saved_save(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-PyObject *saved_load(PyObject *type, const SavedKind *kind, PyObject *path)
+PyObject *saved_load(PyObject *type, PyObject *path)
 {
+    const SavedKind *const kind = kind_of((PyTypeObject *)type);
     PyObject *bytes;
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
@@ -359,5 +372,5 @@ PyObject *saved_load(PyObject *type, const SavedKind *kind, PyObject *path)
     res = kind->load(name, &made, &err);
     Py_END_ALLOW_THREADS
     Py_DECREF(bytes);
-    return made_of((PyTypeObject *)type, kind, made, res, &err);
+    return made_of((PyTypeObject *)type, made, res, &err);
 }

@@ -25,6 +25,8 @@ typedef struct SavedKind {
     void (*destroy)(void *object);
 } SavedKind;
 
+extern const SavedKind record_kind, dataset_kind, transfer_kind;
+
 /* The lock guards the object. No thread waits for it with the GIL, and none that holds it runs code
  * of Python but callbacks, which would wait for it for ever: saved_check. */
 typedef struct Saved {
@@ -36,7 +38,7 @@ typedef struct Saved {
 
 /* Makes an object of the class, which takes over that of the library, also on failure: NULL, with
  * an exception. */
-PyObject *saved_new(PyTypeObject *type, const SavedKind *kind, void *object);
+PyObject *saved_new(PyTypeObject *type, void *object);
 void saved_dealloc(PyObject *self);
 
 /* Refuses an object that is being measured to callbacks. 0, or -1 with an exception. */
@@ -59,8 +61,8 @@ PyObject *saved_add(PyObject *a, PyObject *b);
 PyObject *saved_add_in_place(PyObject *self, PyObject *other);
 
 /* Class methods. */
-PyObject *saved_from_bytes(PyObject *type, const SavedKind *kind, PyObject *bytes);
-PyObject *saved_load(PyObject *type, const SavedKind *kind, PyObject *path);
-PyObject *saved_merge(PyObject *type, const SavedKind *kind, PyObject *objects);
+PyObject *saved_from_bytes(PyObject *type, PyObject *bytes);
+PyObject *saved_load(PyObject *type, PyObject *path);
+PyObject *saved_merge(PyObject *type, PyObject *objects);
 
 #endif

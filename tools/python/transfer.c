@@ -43,7 +43,7 @@ static void destroy(void *transfer)
     imgstat_transfer_destroy(transfer);
 }
 
-static const SavedKind kind = {
+const SavedKind transfer_kind = {
     .name = "Transfer",
     .from = "from_json",
     .not_saved = "a transfer for groups of files or kinds of images cannot be saved",
@@ -56,7 +56,7 @@ static const SavedKind kind = {
 
 PyObject *transfer_new(State *state, ImgstatTransfer *transfer)
 {
-    return saved_new((PyTypeObject *)state->transfer_type, &kind, transfer);
+    return saved_new((PyTypeObject *)state->transfer_type, transfer);
 }
 
 const ImgstatTransfer *transfer_get(State *state, PyObject *object)
@@ -81,9 +81,9 @@ static PyObject *to_json(PyObject *self, PyObject *unused)
 static PyObject *from_json(PyObject *type, PyObject *text)
 {
     if (!PyUnicode_Check(text))
-        return saved_from_bytes(type, &kind, text);
+        return saved_from_bytes(type, text);
     PyObject *const bytes = PyUnicode_AsUTF8String(text);
-    PyObject *const made = bytes ? saved_from_bytes(type, &kind, bytes) : NULL;
+    PyObject *const made = bytes ? saved_from_bytes(type, bytes) : NULL;
     Py_XDECREF(bytes);
     return made;
 }
@@ -155,11 +155,6 @@ static Py_hash_t hash(PyObject *self)
     return made;
 }
 
-static PyObject *load(PyObject *type, PyObject *path)
-{
-    return saved_load(type, &kind, path);
-}
-
 /* ---- Arrays ---- */
 
 typedef struct Words {
@@ -222,7 +217,7 @@ static PyMethodDef methods[] = {
     {"apply", WITH_WORDS(apply), apply_doc},
     {"from_json", from_json, METH_O | METH_CLASS, from_json_doc},
     {"to_json", to_json, METH_NOARGS, to_json_doc},
-    {"load", load, METH_O | METH_CLASS, load_doc},
+    {"load", saved_load, METH_O | METH_CLASS, load_doc},
     {"save", WITH_WORDS(saved_save), save_doc},
     COPY_METHODS,
     {"__reduce__", saved_reduce, METH_NOARGS, NULL},
