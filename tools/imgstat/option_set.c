@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool set_style(const char *command, Options *o, OutputStyle style)
+static bool set_style(Options *o, OutputStyle style)
 {
     if (o->style != OUTPUT_PEOPLE && o->style != style)
-        return usage_error(command, "--json and --csv exclude each other");
+        return usage_error(o->command, "--json and --csv exclude each other");
     o->style = style;
     return true;
 }
 
-bool set_json(const char *command, const char *text, Options *o)
+bool set_json(const char *text, Options *o)
 {
     (void)text;
-    return set_style(command, o, OUTPUT_JSON);
+    return set_style(o, OUTPUT_JSON);
 }
 
-bool set_csv(const char *command, const char *text, Options *o)
+bool set_csv(const char *text, Options *o)
 {
     (void)text;
-    return set_style(command, o, OUTPUT_CSV);
+    return set_style(o, OUTPUT_CSV);
 }
 
 static bool unknown_field(const char *command, const char *word, size_t length)
@@ -40,7 +40,7 @@ static bool unknown_field(const char *command, const char *word, size_t length)
                        word, names);
 }
 
-bool set_fields(const char *command, const char *text, Options *o)
+bool set_fields(const char *text, Options *o)
 {
     for (const char *word = text; word != NULL;) {
         const size_t length = strcspn(word, ",");
@@ -49,7 +49,7 @@ bool set_fields(const char *command, const char *text, Options *o)
                                     strncmp(field_table[field].name, word, length) != 0))
             field++;
         if (field == N_FIELDS)
-            return unknown_field(command, word, length);
+            return unknown_field(o->command, word, length);
         fields_add(&o->fields, (Field)field);
         o->shape = o->shape || field == FIELD_SKEWNESS || field == FIELD_KURTOSIS;
         o->hash = o->hash || field == FIELD_HASH;
@@ -58,17 +58,15 @@ bool set_fields(const char *command, const char *text, Options *o)
     return true;
 }
 
-bool set_help(const char *command, const char *text, Options *o)
+bool set_help(const char *text, Options *o)
 {
-    (void)command;
     (void)text;
     o->help = HELP_EVERYDAY;
     return true;
 }
 
-bool set_help_all(const char *command, const char *text, Options *o)
+bool set_help_all(const char *text, Options *o)
 {
-    (void)command;
     (void)text;
     o->help = HELP_ALL;
     return true;
@@ -77,24 +75,24 @@ bool set_help_all(const char *command, const char *text, Options *o)
 /* ---- Inputs -----------------------------------------------------------------------------------
  */
 
-bool set_files0_from(const char *command, const char *text, Options *o)
+bool set_files0_from(const char *text, Options *o)
 {
     if (o->files0_from != NULL)
-        return usage_error(command, "--files0-from names one list; these are two");
+        return usage_error(o->command, "--files0-from names one list; these are two");
     o->files0_from = text;
     return true;
 }
 
-static bool set_number_of_shards(const char *command, Options *o, uint32_t n)
+static bool set_number_of_shards(Options *o, uint32_t n)
 {
     if (o->shards > 0 && o->shards != n)
-        return usage_error(command, "the inputs cannot be both %u shards and %u",
+        return usage_error(o->command, "the inputs cannot be both %u shards and %u",
                            (unsigned)o->shards, (unsigned)n);
     o->shards = n;
     return true;
 }
 
-bool set_shard(const char *command, const char *text, Options *o)
+bool set_shard(const char *text, Options *o)
 {
     char *end = NULL;
     const bool begins = *text >= '0' && *text <= '9';
@@ -102,27 +100,27 @@ bool set_shard(const char *command, const char *text, Options *o)
     const bool slash = begins && *end == '/' && end[1] >= '0' && end[1] <= '9';
     const unsigned long long n = slash ? strtoull(end + 1, &end, 10) : 0;
     if (!slash || *end != '\0' || shard < 1 || n > SHARDS_MAX || shard > n)
-        return usage_error(command,
+        return usage_error(o->command,
                            "--shard takes K/N, such as 3/16, K from 1 to N and N at most "
                            "%d, not '%s'",
                            SHARDS_MAX, text);
     o->shard = (uint32_t)shard;
-    return set_number_of_shards(command, o, (uint32_t)n);
+    return set_number_of_shards(o, (uint32_t)n);
 }
 
-bool set_shards(const char *command, const char *text, Options *o)
+bool set_shards(const char *text, Options *o)
 {
     uint32_t n;
-    return value_count(command, "--shards", text, 1, SHARDS_MAX, &n) &&
-           set_number_of_shards(command, o, n);
+    return value_count(o->command, "--shards", text, 1, SHARDS_MAX, &n) &&
+           set_number_of_shards(o, n);
 }
 
-bool set_pages(const char *command, const char *text, Options *o)
+bool set_pages(const char *text, Options *o)
 {
     ImgstatError error;
     o->pages = text;
     return imgstat_pages_check(text, &error) == IMGSTAT_OK ||
-           usage_error(command, "--page: %s", error.message);
+           usage_error(o->command, "--page: %s", error.message);
 }
 
 static bool add_glob(const char *command, const char *option, const char *text, GlobList *list)
@@ -139,22 +137,22 @@ static bool add_glob(const char *command, const char *option, const char *text, 
     return true;
 }
 
-bool set_include(const char *command, const char *text, Options *o)
+bool set_include(const char *text, Options *o)
 {
-    return add_glob(command, "--include", text, &o->include);
+    return add_glob(o->command, "--include", text, &o->include);
 }
 
-bool set_exclude(const char *command, const char *text, Options *o)
+bool set_exclude(const char *text, Options *o)
 {
-    return add_glob(command, "--exclude", text, &o->exclude);
+    return add_glob(o->command, "--exclude", text, &o->exclude);
 }
 
-bool set_region(const char *command, const char *text, Options *o)
+bool set_region(const char *text, Options *o)
 {
     ImgstatRegion *const region = &o->region;
     if (value_region(text, region) && region->width > 0 && region->height > 0)
         return true;
-    return usage_error(command,
+    return usage_error(o->command,
                        "--region takes X,Y,W,H, the left and upper edge, width and height in "
                        "pixels, not '%s'",
                        text);
@@ -163,63 +161,65 @@ bool set_region(const char *command, const char *text, Options *o)
 /* ---- Methods ----------------------------------------------------------------------------------
  */
 
-static bool set_transform(const char *command, TransformOptions *t, ImgstatTransform transform)
+static bool set_transform(Options *o, ImgstatTransform transform)
 {
+    TransformOptions *const t = &o->transform;
     if (t->has_method && t->method.transform != transform)
-        return usage_error(command, "two methods exclude each other");
+        return usage_error(o->command, "two methods exclude each other");
     t->has_method = true;
     t->method.transform = transform;
     return true;
 }
 
-bool set_gamma(const char *command, const char *text, Options *o)
+bool set_gamma(const char *text, Options *o)
 {
     TransformOptions *const t = &o->transform;
     t->has_gamma = true;
     if (!value_real(text, &t->method.gamma) || !(t->method.gamma > 0))
-        return usage_error(command, "--gamma takes a number above 0, such as 2.2, not '%s'", text);
-    return set_transform(command, t, IMGSTAT_GAMMA);
+        return usage_error(o->command, "--gamma takes a number above 0, such as 2.2, not '%s'",
+                           text);
+    return set_transform(o, IMGSTAT_GAMMA);
 }
 
-bool set_clip(const char *command, const char *text, Options *o)
+bool set_clip(const char *text, Options *o)
 {
     ImgstatMethod *const method = &o->transform.method;
     method->has_clip = true;
     if (!value_pair(text, &method->clip_lo, &method->clip_hi) || method->clip_lo < 0 ||
         method->clip_hi < 0 || /* nine decimals count */
         rint(1e9 * method->clip_lo) + rint(1e9 * method->clip_hi) >= 100e9)
-        return usage_error(command,
+        return usage_error(o->command,
                            "--clip takes two percentages that leave something, such as 0.5,0.5, "
                            "not '%s'",
                            text);
-    return set_transform(command, &o->transform, IMGSTAT_PERCENTILE);
+    return set_transform(o, IMGSTAT_PERCENTILE);
 }
 
-bool set_mean(const char *command, const char *text, Options *o)
+bool set_mean(const char *text, Options *o)
 {
     o->transform.has_mean = true;
     if (!value_scaled(text, &o->transform.mean))
-        return usage_error(command, "--mean takes a number, such as 128, not '%s'", text);
-    return set_transform(command, &o->transform, IMGSTAT_MEANSTD);
+        return usage_error(o->command, "--mean takes a number, such as 128, not '%s'", text);
+    return set_transform(o, IMGSTAT_MEANSTD);
 }
 
-bool set_stddev(const char *command, const char *text, Options *o)
+bool set_stddev(const char *text, Options *o)
 {
     ScaledValue *const stddev = &o->transform.stddev;
     o->transform.has_stddev = true;
     if (!value_scaled(text, stddev) || stddev->value < 0)
-        return usage_error(command, "--stddev takes a number not below 0, such as 40, not '%s'",
+        return usage_error(o->command, "--stddev takes a number not below 0, such as 40, not '%s'",
                            text);
-    return set_transform(command, &o->transform, IMGSTAT_MEANSTD);
+    return set_transform(o, IMGSTAT_MEANSTD);
 }
 
-static bool set_mean_stddev(const char *command, const char *text, Options *o)
+static bool set_mean_stddev(const char *text, Options *o)
 {
     TransformOptions *const t = &o->transform;
     t->has_mean = t->has_stddev = true;
     if (!value_scaled_pair(text, &t->mean, &t->stddev) || t->stddev.value < 0)
-        return usage_error(command, "meanstd takes M,S, a mean and a deviation, not '%s'", text);
-    return set_transform(command, t, IMGSTAT_MEANSTD);
+        return usage_error(o->command, "meanstd takes M,S, a mean and a deviation, not '%s'", text);
+    return set_transform(o, IMGSTAT_MEANSTD);
 }
 
 static bool set_scaled_range(const char *command, const char *option, const char *text,
@@ -232,39 +232,39 @@ static bool set_scaled_range(const char *command, const char *option, const char
                        option, text);
 }
 
-bool set_out_range(const char *command, const char *text, Options *o)
+bool set_out_range(const char *text, Options *o)
 {
     TransformOptions *const t = &o->transform;
     t->method.has_range = true;
-    return set_scaled_range(command, "--out-range", text, &t->out_lo, &t->out_hi);
+    return set_scaled_range(o->command, "--out-range", text, &t->out_lo, &t->out_hi);
 }
 
-bool set_in_range(const char *command, const char *text, Options *o)
+bool set_in_range(const char *text, Options *o)
 {
     TransformOptions *const t = &o->transform;
     t->method.has_in_range = true;
-    return set_scaled_range(command, "--in-range", text, &t->in_lo, &t->in_hi);
+    return set_scaled_range(o->command, "--in-range", text, &t->in_lo, &t->in_hi);
 }
 
-bool set_match(const char *command, const char *text, Options *o)
+bool set_match(const char *text, Options *o)
 {
     o->transform.reference = text;
-    return set_transform(command, &o->transform, IMGSTAT_MATCH);
+    return set_transform(o, IMGSTAT_MATCH);
 }
 
-bool set_clahe(const char *command, const char *text, Options *o)
+bool set_clahe(const char *text, Options *o)
 {
     (void)text;
-    return set_transform(command, &o->transform, IMGSTAT_CLAHE);
+    return set_transform(o, IMGSTAT_CLAHE);
 }
 
 /* "gamma", "gamma=2.2"; a colon or a blank separates as well. */
-bool set_method(const char *command, const char *text, Options *o)
+bool set_method(const char *text, Options *o)
 {
     static const struct {
         const char *name;
         ImgstatTransform transform;
-        bool (*set)(const char *command, const char *text, Options *o);
+        bool (*set)(const char *text, Options *o);
     } methods[] = {{"stretch", IMGSTAT_STRETCH, NULL},
                    {"percentile", IMGSTAT_PERCENTILE, set_clip},
                    {"meanstd", IMGSTAT_MEANSTD, set_mean_stddev},
@@ -276,15 +276,15 @@ bool set_method(const char *command, const char *text, Options *o)
         if (strlen(methods[i].name) != length || memcmp(methods[i].name, text, length) != 0)
             continue;
         if (value == NULL)
-            return set_transform(command, &o->transform, methods[i].transform);
+            return set_transform(o, methods[i].transform);
         if (methods[i].set != NULL)
-            return methods[i].set(command, value, o);
+            return methods[i].set(value, o);
     }
-    return usage_error(command,
+    return usage_error(o->command,
                        "--method is stretch, percentile, meanstd, gamma or match, not '%s'", text);
 }
 
-bool set_grid(const char *command, const char *text, Options *o)
+bool set_grid(const char *text, Options *o)
 {
     double x = 0, y = 0;
     o->transform.has_grid = true;
@@ -293,19 +293,19 @@ bool set_grid(const char *command, const char *text, Options *o)
         y = x;
     if ((!one && !value_pair(text, &x, &y)) || !(x >= 1 && x <= 65536 && y >= 1 && y <= 65536) ||
         x != (uint32_t)x || y != (uint32_t)y)
-        return usage_error(command, "--grid takes X,Y, two whole numbers from 1 to 65536, not '%s'",
-                           text);
+        return usage_error(o->command,
+                           "--grid takes X,Y, two whole numbers from 1 to 65536, not '%s'", text);
     o->transform.method.tiles_x = (uint32_t)x;
     o->transform.method.tiles_y = (uint32_t)y;
     return true;
 }
 
-bool set_clip_limit(const char *command, const char *text, Options *o)
+bool set_clip_limit(const char *text, Options *o)
 {
     double *const limit = &o->transform.method.clip_limit;
     o->transform.has_grid = true;
     if (!value_real(text, limit) || !(*limit > 0))
-        return usage_error(command, "--clip-limit takes a number above 0, not '%s'", text);
+        return usage_error(o->command, "--clip-limit takes a number above 0, not '%s'", text);
     return true;
 }
 
@@ -313,38 +313,37 @@ bool set_clip_limit(const char *command, const char *text, Options *o)
  */
 
 /* "page", "channel", "file", "all", or "group=REGEX", which is all of each group. */
-static bool set_grouping(const char *command, const char *option, const char *text, Options *o,
-                         ImgstatGrouping *by)
+static bool set_grouping(const char *option, const char *text, Options *o, ImgstatGrouping *by)
 {
     static const char group[] = "group=";
     unsigned place;
     group_name_release(&o->group);
     *by = IMGSTAT_BY_ALL;
     if (strncmp(text, group, strlen(group)) == 0)
-        return group_name_read(command, option, text + strlen(group), &o->group);
-    if (!value_word(command, option, text, "page channel file all group=REGEX", &place))
+        return group_name_read(o->command, option, text + strlen(group), &o->group);
+    if (!value_word(o->command, option, text, "page channel file all group=REGEX", &place))
         return false;
     *by = (ImgstatGrouping)(IMGSTAT_BY_PAGE + place);
     return true;
 }
 
-bool set_by(const char *command, const char *text, Options *o)
+bool set_by(const char *text, Options *o)
 {
-    return set_grouping(command, "--by", text, o, &o->by);
+    return set_grouping("--by", text, o, &o->by);
 }
 
-bool set_together(const char *command, const char *text, Options *o)
+bool set_together(const char *text, Options *o)
 {
-    return set_grouping(command, "--together", text, o, &o->transform.together);
+    return set_grouping("--together", text, o, &o->transform.together);
 }
 
 /* ---- Pixels that do not count ------------------------------------------------------------------
  */
 
-bool set_mask(const char *command, const char *text, Options *o)
+bool set_mask(const char *text, Options *o)
 {
     if (*text == '\0' || strcmp(text, "-") == 0)
-        return usage_error(command, "--mask takes a file or none, not '%s'", text);
+        return usage_error(o->command, "--mask takes a file or none, not '%s'", text);
     free(o->mask);
     free(o->mask_page);
     o->mask = o->mask_page = NULL;
@@ -354,18 +353,18 @@ bool set_mask(const char *command, const char *text, Options *o)
     return true;
 }
 
-bool set_nodata(const char *command, const char *text, Options *o)
+bool set_nodata(const char *text, Options *o)
 {
     o->has_nodata = true;
     return value_sample(text, &o->nodata) ||
-           usage_error(command, "--nodata takes a number or nan, not '%s'", text);
+           usage_error(o->command, "--nodata takes a number or nan, not '%s'", text);
 }
 
-bool set_out_nodata(const char *command, const char *text, Options *o)
+bool set_out_nodata(const char *text, Options *o)
 {
     o->transform.write.has_nodata = true;
     return value_sample(text, &o->transform.write.nodata) ||
-           usage_error(command, "--out-nodata takes a number or nan, not '%s'", text);
+           usage_error(o->command, "--out-nodata takes a number or nan, not '%s'", text);
 }
 
 /* ---- Outputs ----------------------------------------------------------------------------------
@@ -377,31 +376,29 @@ static const char *output_name(const char *name)
     return strcmp(name, "/dev/stdout") == 0 ? "-" : name;
 }
 
-bool set_save_transfer(const char *command, const char *text, Options *o)
+bool set_save_transfer(const char *text, Options *o)
 {
-    (void)command;
     o->transform.save_transfer = output_name(text);
     return true;
 }
 
-bool set_output(const char *command, const char *text, Options *o)
+bool set_output(const char *text, Options *o)
 {
-    (void)command;
     o->transform.output = output_name(text);
     return true;
 }
 
-bool set_save_record(const char *command, const char *text, Options *o)
+bool set_save_record(const char *text, Options *o)
 {
     o->save_record = output_name(text);
     return *text != '\0' ||
-           usage_error(command, "--save-record names a file: an empty name is none");
+           usage_error(o->command, "--save-record names a file: an empty name is none");
 }
 
-bool set_format(const char *command, const char *text, Options *o)
+bool set_format(const char *text, Options *o)
 {
     unsigned place;
-    if (!value_word(command, "--format", strcmp(text, "tif") == 0 ? "tiff" : text, "png tiff",
+    if (!value_word(o->command, "--format", strcmp(text, "tif") == 0 ? "tiff" : text, "png tiff",
                     &place))
         return false;
     o->transform.write.format = place == 0 ? "png" : "tiff";

@@ -60,7 +60,7 @@ typedef struct Option {
     size_t given;      /* offset of a bool in Options that becomes true; 0: none */
     const char *words; /* values, separated by blanks; completion offers them; NULL: none */
     uint64_t least, most;
-    bool (*set)(const char *command, const char *text, Options *options);
+    bool (*set)(const char *text, Options *options);
     unsigned commands; /* bits, 1 << Command */
     OptionGroup group;
     bool rare;             /* listed by --help-all only */

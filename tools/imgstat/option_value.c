@@ -233,25 +233,26 @@ static void add_percentile(Options *o, double value, const char *key, size_t len
     o->n_percentiles = n;
 }
 
-bool value_percentiles(const char *command, const char *text, Options *options)
+bool value_percentiles(const char *text, Options *options)
 {
     for (const char *at = text;; at++) {
         at += strspn(at, " ");
         const char *end;
         double value;
         if (!read_real(at, &end, &value) || value < 0 || value > 100)
-            return usage_error(command,
+            return usage_error(options->command,
                                "--percentiles takes numbers from 0 to 100 separated by commas, "
                                "such as 1,50,99.5, not '%s'",
                                text);
         if (options->n_percentiles == PERCENTILES_MAX)
-            return usage_error(command, "--percentiles takes at most %d numbers", PERCENTILES_MAX);
+            return usage_error(options->command, "--percentiles takes at most %d numbers",
+                               PERCENTILES_MAX);
         if (!has_key(options, at, (size_t)(end - at)))
             add_percentile(options, value, at, (size_t)(end - at));
         at = end + strspn(end, " ");
         if (*at == '\0')
             return true;
         if (*at != ',')
-            return usage_error(command, "--percentiles: expected a comma before '%s'", at);
+            return usage_error(options->command, "--percentiles: expected a comma before '%s'", at);
     }
 }

@@ -24,7 +24,7 @@ bool value_range(const char *command, const char *option, const char *text, doub
 bool value_word(const char *command, const char *option, const char *text, const char *words,
                 unsigned *out);
 /* Reads "1,50,99.5" and adds it to the list, without repeated spellings. */
-bool value_percentiles(const char *command, const char *text, Options *options);
+bool value_percentiles(const char *text, Options *options);
 
 /* Reads "128" or "50%", without a message. */
 bool value_scaled(const char *text, ScaledValue *out);

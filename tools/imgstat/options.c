@@ -105,7 +105,7 @@ static bool apply_option(const Option *option, const char *text, Options *o)
     case OPTION_RANGE:
         return value_range(o->command, name, text, target);
     case OPTION_CALL:
-        return option->set(o->command, text, o);
+        return option->set(text, o);
     }
     return false;
 }
