@@ -7,8 +7,7 @@
 /* Bytes that stay in the nearest caches while several loops read them. Where channels are taken out
  * of more of them: bytes that stay in the next cache, but at least so many pixels. */
 enum { BLOCK_BYTES = 1 << 16, SPAN_BYTES = 1 << 18, SPAN_PIXELS = 256 };
-/* Samples that are searched at once for a key that occurs. */
-enum { FIND_BLOCK = 256 };
+enum { FIND_BLOCK = 256 }; /* samples that are searched at once for a key that occurs */
 
 /* Where the blocks of a rectangle are added. */
 typedef struct Target {
@@ -357,26 +356,12 @@ static const unsigned char *take(const Target *to, const CpuBlock *block, uint16
     return to->planar;
 }
 
-/* Returns how many of n pixels are masked. *first: the first that is not, or n. */
-static uint32_t count_masked(const uint8_t *mask, size_t n, size_t *first)
-{
-    uint32_t masked = 0;
-    size_t i = 0;
-    for (size_t k = 0; k < n; k++)
-        masked += mask[k] == 0;
-    while (i < n && mask[i] == 0)
-        i++;
-    *first = i;
-    return masked;
-}
-
 /* Adds channels of a block. Of narrow types samples may be masked: pixel `other`, which is not,
  * takes their place, and is taken back. */
 static void add_channels(const Target *to, const CpuBlock *block, uint16_t first, unsigned across,
                          uint32_t masked, size_t other)
 {
-    const uint16_t channels = to->image->channels;
-    const size_t bytes = sample_bits(to->image->sample) / 8;
+    const size_t bytes = sample_bits(to->image->sample) / 8, stride = bytes * to->image->channels;
     if (masked < block->n)
         add_block(to, block, take(to, block, first, across, masked ? block->mask : NULL, other),
                   block->n * across, across, first);
@@ -385,7 +370,7 @@ static void add_channels(const Target *to, const CpuBlock *block, uint16_t first
         if (masked == block->n)
             continue;
         to->tally[c].n -= masked;
-        uncount(to, block->pixels + (other * channels + c) * bytes, c, masked);
+        uncount(to, block->pixels + other * stride + c * bytes, c, masked);
     }
 }
 
@@ -401,8 +386,13 @@ static void add_integers(const Target *to, const CpuBlock *block)
     for (size_t i = 0, n; i < block->n; i += n) {
         n = least(block->n - i, step);
         const CpuBlock part = block_part(block, i, n, stride);
-        size_t other = 0;
-        const uint32_t masked = narrow && part.mask ? count_masked(part.mask, n, &other) : 0;
+        uint32_t masked = 0;
+        size_t other = 0; /* the first pixel that is not masked, or n */
+        if (narrow && part.mask)
+            for (size_t k = 0; k < n; k++)
+                masked += part.mask[k] == 0;
+        while (masked > 0 && other < n && part.mask[other] == 0)
+            other++;
         for (unsigned c = 0, m; c < image->channels; c += m) {
             m = (unsigned)least(image->channels - c, across);
             if (whole)
@@ -475,10 +465,8 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const bool floats = sample_is_float(image->sample) && !sample_is_narrow(image->sample);
     const uint32_t width = rect->x1 - rect->x0;
-    const bool packed = !image->mask && image->pitch == width * stride;
     unsigned char *const scratch = thread->scratch;
-    const bool in_words = counting == COUNT_WORDS || counting == COUNT_LEADING;
-    const bool in_bytes = counting == COUNT_BYTES || counting == COUNT_PAIRS;
+    const bool packed = !image->mask && image->pitch == width * stride;
     Target to = {.loops = loops,
                  .image = image,
                  .counting = counting,
@@ -487,12 +475,12 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                  .choice = &thread->choice,
                  .planar = scratch,
                  .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4)};
-    if (in_bytes)
+    if (counting == COUNT_BYTES || counting == COUNT_PAIRS)
         to.bytes = cpu_byte_counters(thread->counts, image->channels, counting);
-    if (in_words)
+    if (counting == COUNT_WORDS || counting == COUNT_LEADING)
         to.words = cpu_word_counters(thread->counts, image->channels);
-    const uint32_t rows =
-        packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
+    /* Rows without gaps are one. */
+    const uint32_t rows = packed && !floats ? rect->y1 - rect->y0 : 1;
     for (uint32_t y = rect->y0; y < rect->y1; y += rows) {
         const uint8_t *mask = mask_row(image, y);
         const CpuBlock block = {.pixels = image_row(image, y) + rect->x0 * stride,

@@ -192,12 +192,12 @@ static void put_of_image(const Row *row, Field field)
     }
 }
 
-/* Writes a count, a place or a page of a channel. */
+/* Writes a field of a channel. */
 static void put_of_channel(const Row *row, Field field)
 {
     const ImgstatStats *const s = &row->stats;
-    const bool has_min = s->count > 0 && s->min_width > 0;
-    const bool has_max = s->count > 0 && s->max_width > 0;
+    const bool any = s->count > 0;
+    const bool has_min = any && s->min_width > 0, has_max = any && s->max_width > 0;
     switch (field) {
     case FIELD_CHANNEL:
         put_text(row, report_channel(row->report, row->channel));
@@ -235,17 +235,6 @@ static void put_of_channel(const Row *row, Field field)
     case FIELD_MAX_PAGE:
         put_page_of(row, s->max_page);
         break;
-    default:
-        break;
-    }
-}
-
-/* Writes a statistic of a channel. */
-static void put_statistic(const Row *row, Field field)
-{
-    const ImgstatStats *const s = &row->stats;
-    const bool any = s->count > 0;
-    switch (field) {
     case FIELD_MIN:
         put_value(row, s->min, any);
         break;
@@ -290,7 +279,6 @@ static void put_statistic(const Row *row, Field field)
         put_real(row, s->kurtosis);
         break;
     default:
-        put_of_channel(row, field);
         break;
     }
 }
@@ -338,7 +326,7 @@ void print_fields_row(FILE *out, const Report *report, uint16_t channel, const F
             if (several)
                 put_percentile(&row, k);
             else if (field_table[field].of_channel)
-                put_statistic(&row, field);
+                put_of_channel(&row, field);
             else
                 put_of_image(&row, field);
             end_cell(out, style);
