@@ -43,7 +43,7 @@ static ImgstatResult check_shards(const ImgstatDataset *into, const ImgstatDatas
         return differs(into, from, b->n ? "is a shard of a set" : "is no shard",
                        a->n ? "is a shard of a set" : "is no shard", err);
     if (a->n != b->n || memcmp(a->set, b->set, sizeof a->set) != 0)
-        return differs(into, from, "is a shard of another set than", "is", err);
+        return differs(into, from, "is a shard of a set", "is one of another", err);
     for (uint32_t k = 0; k < a->n; k++) {
         if (!is_done(a, k) || !is_done(b, k))
             continue;

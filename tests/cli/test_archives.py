@@ -94,6 +94,14 @@ def test_as_files(program, folder):
     for name in (".", "a.tar"):  # its members were asked for the archive's pattern, too
         done = run(program, "stats", "--json", "--include", "*.tar", name, cwd=folder)
         check({line["file"].count("/") for line in lines(done)} >= {1 + (name == ".")}, f"all of it: {done.stdout[:60]!r}")
+    # Patterns take what begins as an image does, as of a directory; those for archives take no member.
+    image = real()[0][1]
+    write(folder / "b.tar", [("x.json", b"{}"), ("a.dat", image), ("e.dat", b""), ("inner.tar", (folder / "a.tar").read_bytes()), ("y.png", b"x")])
+    for words, names in ((("*",), ["a.dat", "y.png"]), (("*.tar", "*.dat"), ["a.dat"]), (("*.tar", "*.json", "y*"), ["y.png"])):
+        done = run(program, "info", "--json", *(word for glob in words for word in ("--include", glob)), "b.tar", cwd=folder,
+                   status=int("y.png" in names))
+        check([line["file"] for line in lines(done)] == [f"b.tar/{name}" for name in names], f"{words}: {done.stdout!r}")
+    (folder / "b.tar").unlink()
     (folder / "list").write_bytes(b"a.tar\0files/good-rgb.png\0")
     check(len({line["file"] for line in lines(run(program, "--json", "--files0-from", "list", cwd=folder))}) == 9, "in a list")
     shutil.copy(TESTDATA / "good-rgb.png", folder / "image.tar")

@@ -54,6 +54,9 @@ def test_commands(program, folder):
             check(says(done, whole), f"{command}: {n} ranks: {done.stderr!r}, not {whole.stderr!r}")
     for words in (("stats", "--json", "in/a/001.png", "in/a/002.png"), ("stats", "in/a/001.png"), ("info", "in/a/001.png")):
         check(ranks(3, *words, cwd=folder).stdout == run(program, *words, cwd=folder).stdout, f"{words}: fewer than ranks")
+    (folder / "in/a/loop").symlink_to("..")  # every rank said so
+    done = ranks(3, "stats", "--recursive", "in", cwd=folder, status=1)
+    check(done.stderr.count(b"in/a/loop: warning: leads to in again") == 1, f"a warning of a folder: {done.stderr!r}")
 
 
 def test_transforms(program, folder):

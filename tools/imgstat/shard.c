@@ -6,6 +6,7 @@
 #include "shard.h"
 #include "memory_stream.h"
 #include "option_value.h"
+#include "shard_team.h"
 #include "status.h"
 #include "text.h"
 
@@ -51,7 +52,8 @@ static bool weigh(ShardSet *set)
     if (state == NULL)
         text_no_memory();
     XXH3_128bits_reset(state);
-    InputStream *const inputs = inputs_open(set->options, (InputPart){0}, true);
+    const bool warns = shard_team == NULL || shard_team->leads;
+    InputStream *const inputs = inputs_open(set->options, (InputPart){0}, warns);
     for (Input input; inputs_next_whole(inputs, true, &input); set->inputs++) {
         set->weight += input.weight;
         XXH3_128bits_update(state, input.path, strlen(input.path) + 1);

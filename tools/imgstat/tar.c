@@ -190,17 +190,6 @@ static bool is_hidden(const char *name)
     return false;
 }
 
-static bool is_wanted(const Tar *tar, const char *name)
-{
-    bool asked;
-    if (tar->only != NULL)
-        return strcmp(name, tar->only) == 0;
-    if (leads_out(name))
-        return imgstat_format_of_name(name) != NULL;
-    return !is_hidden(name) && walk_passes(tar->options, name, true, &asked) &&
-           (asked || imgstat_format_of_name(name) != NULL);
-}
-
 /* Why an entry is no input; NULL: it is one. */
 static char *why_not(struct archive_entry *entry, const char *name)
 {
@@ -223,6 +212,37 @@ static char *why_not(struct archive_entry *entry, const char *name)
     return NULL;
 }
 
+/* Whether the data of an entry can be read and begin as no image does. */
+static bool is_other_data(const Tar *tar)
+{
+    static const char *const starts[] = {"\x89PNG\r\n\x1a\n", "II*", "MM\0*", "II+", "MM\0+"};
+    char bytes[8] = "";
+    const size_t n = tar->size < sizeof bytes ? tar->size : sizeof bytes;
+    if (pread(tar->fd, bytes, n, (off_t)tar->offset) != (ssize_t)n)
+        return false;
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (memcmp(bytes, starts[i], i == 0 ? 8 : 4) == 0)
+            return false;
+    return true;
+}
+
+/* Whether the entry whose header was read is an input, or would be with another name or type. */
+static bool is_wanted(const Tar *tar, struct archive_entry *entry, const char *name)
+{
+    bool asked;
+    if (tar->only != NULL)
+        return strcmp(name, tar->only) == 0;
+    const bool named = imgstat_format_of_name(name) != NULL;
+    if (leads_out(name))
+        return named;
+    if (is_hidden(name) || !walk_passes(tar->options, name, true, &asked))
+        return false;
+    char *const cause = why_not(entry, name);
+    const bool regular = cause == NULL;
+    free(cause);
+    return named || (asked && !(regular && is_other_data(tar)));
+}
+
 /* Notes the entry whose header was read, if it is wanted. */
 static void take(Tar *tar, struct archive_entry *entry)
 {
@@ -233,13 +253,13 @@ static void take(Tar *tar, struct archive_entry *entry)
         name = "(its name cannot be read).png";
     while (strncmp(name, "./", 2) == 0)
         name += 2 + strspn(name + 2, "/");
-    if (*name == '\0' || archive_entry_filetype(entry) == AE_IFDIR || !is_wanted(tar, name))
+    tar->size = (uint64_t)archive_entry_size(entry);
+    tar->offset = (uint64_t)archive_filter_bytes(tar->archive, 0);
+    if (*name == '\0' || archive_entry_filetype(entry) == AE_IFDIR || !is_wanted(tar, entry, name))
         return;
     tar->waits = true;
     tar->item = (TarItem){.name = text_copy(name), .cause = why_not(entry, name)};
     tar->is_data = tar->item.cause == NULL;
-    tar->size = (uint64_t)archive_entry_size(entry);
-    tar->offset = (uint64_t)archive_filter_bytes(tar->archive, 0);
 }
 
 /* Gives the entry that waits. next: where the header behind it begins; 0: none does. */

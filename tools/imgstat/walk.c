@@ -71,24 +71,32 @@ static char *join(const char *directory, const char *name)
 /* ---- What is wanted -------------------------------------------------------------------------- */
 
 /* Patterns with a slash are compared with the whole name, others with its last part. */
-static bool matches(const GlobList *list, const char *name)
+static bool matches_one(const char *glob, const char *name)
 {
     const char *const slash = strrchr(name, '/');
-    for (size_t i = 0; i < list->n; i++) {
-        const char *const glob = list->items[i];
-        const bool whole = strchr(glob, '/') != NULL || slash == NULL;
-        if (fnmatch(glob, whole ? name : slash + 1, 0) == 0)
+    const bool whole = strchr(glob, '/') != NULL || slash == NULL;
+    return fnmatch(glob, whole ? name : slash + 1, 0) == 0;
+}
+
+static bool matches(const GlobList *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (matches_one(list->items[i], name))
             return true;
-    }
     return false;
 }
 
 bool walk_passes(const Options *o, const char *name, bool member, bool *asked)
 {
+    bool included = false;
     *asked = false;
-    for (size_t i = 0; i < o->include.n; i++)
-        *asked = *asked || !member || !tar_is_named(o->include.items[i]);
-    return !matches(&o->exclude, name) && (!*asked || matches(&o->include, name));
+    for (size_t i = 0; i < o->include.n; i++) {
+        if (member && tar_is_named(o->include.items[i]))
+            continue;
+        *asked = true;
+        included = included || matches_one(o->include.items[i], name);
+    }
+    return !matches(&o->exclude, name) && (!*asked || included);
 }
 
 /* Whether a file of a directory is an input. One that cannot be read is, if it was asked for: its

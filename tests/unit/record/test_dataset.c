@@ -621,7 +621,7 @@ Test(dataset, shards_come_once_and_complete_a_set)
     set[15] = 1;
     cr_assert(imgstat_dataset_set_shard(other, 1, N, set, NULL) == IMGSTAT_OK);
     check_refused(imgstat_dataset_merge(first, other, &error), &error, IMGSTAT_ERR_ARG,
-                  "other.rec: is a shard of another set than");
+                  "other.rec: is a shard of a set, first.rec is one of another");
     check_refused(imgstat_dataset_set_shard(none, 5, 5, set, &error), &error, IMGSTAT_ERR_ARG,
                   "no shard");
     check_refused(imgstat_dataset_set_shard(none, 1, (1 << 24) + 1, set, &error), &error,
