@@ -66,6 +66,9 @@ def test_disk_full_of_shards(program, folder):
         words = [program, "normalize", "--verbose", "--state", "loud", "--shards", "2", "in", "-o", "loud-out"]
         done = subprocess.run(words, cwd=folder, stderr=full, check=False, env=environment())
         check(done.returncode == 0 and len(os.listdir(folder / "loud-out")) == 4, f"{done}")
+    for words in (("stats", "--json", "--state", "lost", "--shards", "2", "in"), ("report", "in", "-o", "lost.html")):
+        done = run(program, *words, cwd=folder, status=1, variables={"TMPDIR": "nowhere"})  # the folder of the state was named, or none
+        check(done.stderr.endswith(b" in nowhere: No such file or directory\n"), f"{words}: {done.stderr!r}")
     small = folder / "small"
     small.mkdir()
     if not mount_tmpfs(small, "size=16k"):
@@ -78,7 +81,7 @@ def test_disk_full_of_shards(program, folder):
         for words in (("stats", "--json"), ("stats",), ("hist", "--csv"), ("normalize", "--json", "-o", "more")):
             state = ("--state", f"{words[0]}{len(words)}", "--shards", "2")
             done = run(program, *words, *state, "in", cwd=folder, status=1, variables={"TMPDIR": str(small)})
-            check(b"shard 1 cannot be kept in " in done.stderr and not done.stdout, f"{words}: {done}")
+            check(f"shard 1 cannot be kept in {small}: No space".encode() in done.stderr and not done.stdout, f"{words}: {done}")
             check(os.listdir(folder / state[1]) == ["set"], f"{words}: {os.listdir(folder / state[1])}")
             shutil.rmtree(folder / "more", ignore_errors=True)
             done = run(program, *words, *state, "in", cwd=folder)

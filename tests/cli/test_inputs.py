@@ -189,6 +189,8 @@ def test_wrong_lists(program, folder):
     for command, what in ((("apply", "-"), b"transfer"), (("equalize", "--match", "-"), b"reference")):
         done = run(program, *command, "--files0-from", "-", "-o", "out", cwd=folder, stdin=None, input=b"a.tif\0", status=2)
         check(b"it cannot be the " + what + b" as well" in done.stderr, f"{command}: {done.stderr!r}")
+    done = run(program, "--files0-from", "-", cwd=folder, stdin=None, input=b"a.tif\0", status=2, variables={"TMPDIR": "nowhere"})
+    check(b": --files0-from: a copy of - in nowhere: No such file or directory\n" in done.stderr, f"no TMPDIR: {done.stderr!r}")
     done = run(program, "--files0-from", "missing", cwd=folder, status=1)
     check(done.stderr == b"no.tif: No such file or directory\n", f"a name that leads nowhere: {done.stderr!r}")
 

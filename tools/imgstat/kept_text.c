@@ -187,14 +187,13 @@ static int end_capture(Saved *saved)
     return failure;
 }
 
-static void complain(const ShardSet *set, uint32_t shard, int cause)
+void kept_text_complain(const Options *o, uint32_t shard, const char *folder, int cause)
 {
-    const Options *const o = set->options;
-    char *const folder = text_display(o->state != NULL ? o->state : "");
-    fprintf(stderr, "%s: shard %u cannot be kept%s%s: %s\n", o->command, (unsigned)shard,
-            o->state != NULL ? " in " : "", folder, strerror(cause));
+    char *const name = text_display(folder);
+    fprintf(stderr, "%s: shard %u cannot be kept in %s: %s\n", o->command, (unsigned)shard, name,
+            strerror(cause));
     status_raise(STATUS_FAILED);
-    free(folder);
+    free(name);
 }
 
 bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t shard, bool several,
@@ -239,10 +238,13 @@ bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t s
         (void)copy(texts[ERR], kept.bytes[ERR], stderr, NULL);
         status_raise(kept.status > STATUS_OK ? kept.status : STATUS_FAILED);
     }
-    if (complete && !write_kept(out, &kept, texts))
+    const char *folder = temporary_folder();
+    if (complete && !write_kept(out, &kept, texts)) {
         cause = errno;
+        folder = set->options->state != NULL ? set->options->state : folder;
+    }
     if (cause != 0)
-        complain(set, shard, cause);
+        kept_text_complain(set->options, shard, folder, cause);
     for (int i = 0; i < N_TEXTS; i++)
         if (texts[i] != NULL)
             fclose(texts[i]);

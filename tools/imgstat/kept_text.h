@@ -10,6 +10,9 @@
 bool kept_text_make(const ShardCommand *command, const ShardSet *set, uint32_t shard, bool several,
                     InputStream *inputs, ImgstatDataset *into, FILE *out);
 
+/* Prints why a shard cannot be kept in a folder. */
+void kept_text_complain(const Options *options, uint32_t shard, const char *folder, int cause);
+
 /* Whether a file holds everything that was kept, and no output is to be tried again. */
 bool kept_text_is_whole(const char *path);
 

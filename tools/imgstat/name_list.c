@@ -94,34 +94,46 @@ static bool write_all(int fd, const char *from, size_t bytes)
     return true;
 }
 
-/* Copies what can be read once; -1: errno. */
-static int copy_pipe(int from)
+/* Copies what can be read once; -1: errno. *written: what failed is the copy. */
+static int copy_pipe(int from, bool *written)
 {
     char *const block = text_alloc(BLOCK_BYTES);
     int to = temporary_create();
     ssize_t n = 0;
-    while (to >= 0 && (n = read(from, block, BLOCK_BYTES)) != 0)
-        if ((n < 0 && errno != EINTR) || (n > 0 && !write_all(to, block, (size_t)n))) {
+    *written = to < 0;
+    while (to >= 0 && (n = read(from, block, BLOCK_BYTES)) != 0) {
+        *written = n > 0 && !write_all(to, block, (size_t)n);
+        if ((n < 0 && errno != EINTR) || *written) {
             const int cause = errno;
             close(to);
             to = -1;
             errno = cause;
         }
+    }
     free(block);
     return to;
 }
 
-/* Opens the list for reading at positions; -1: errno. */
-static int open_list(const char *path)
+/* Opens the list for reading at positions. */
+static bool open_list(Options *o)
 {
+    const char *const path = o->files0_from;
     const int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
-    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lseek(fd, 0, SEEK_CUR) == 0))
-        return fd;
-    const int copy = copy_pipe(fd), cause = errno;
-    close(fd);
-    errno = cause;
-    return copy;
+    bool written = false;
+    o->list_fd = fd;
+    if (fd >= 0 &&
+        (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || lseek(fd, 0, SEEK_CUR) != 0)) {
+        o->list_fd = copy_pipe(fd, &written);
+        const int cause = errno;
+        close(fd);
+        errno = cause;
+    }
+    if (o->list_fd >= 0)
+        return true;
+    return written ? usage_error(o->command, "--files0-from: a copy of %s in %s: %s", path,
+                                 temporary_folder(), strerror(errno))
+                   : usage_error(o->command, "--files0-from: %s: %s", path, strerror(errno));
 }
 
 /* Counts the names. */
@@ -151,8 +163,5 @@ static bool check_names(Options *o)
 
 bool name_list_open(Options *o)
 {
-    o->list_fd = open_list(o->files0_from);
-    if (o->list_fd < 0)
-        return usage_error(o->command, "--files0-from: %s: %s", o->files0_from, strerror(errno));
-    return check_names(o);
+    return open_list(o) && check_names(o);
 }

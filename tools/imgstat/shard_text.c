@@ -271,8 +271,7 @@ static FILE *do_shard(Member *member, uint32_t shard)
         kept = temporary_stream();
     }
     if (kept == NULL)
-        fprintf(stderr, "%s: shard %u cannot be kept: %s\n", o->command, (unsigned)shard,
-                strerror(errno));
+        kept_text_complain(o, shard, in_folder ? o->state : temporary_folder(), errno);
     if (kept == NULL || in_folder ||
         (make_text(member, shard, kept) && shard_is_certain(o, set->stream)))
         return kept;

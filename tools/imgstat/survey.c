@@ -203,7 +203,11 @@ static bool begin_previews(Survey *survey)
         return true;
     survey->previews = temporary_stream();
     if (survey->previews == NULL) {
-        fprintf(stderr, "%s: a temporary file for thumbnails: %s\n", o->command, strerror(errno));
+        const int cause = errno;
+        char *const folder = text_display(temporary_folder());
+        fprintf(stderr, "%s: a temporary file for thumbnails in %s: %s\n", o->command, folder,
+                strerror(cause));
+        free(folder);
         status_raise(STATUS_FAILED);
     }
     return survey->previews != NULL;

@@ -12,9 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *temporary_folder(void)
+{
+    const char *const asked = getenv("TMPDIR");
+    return asked && *asked ? asked : "/tmp";
+}
+
 int temporary_create(void)
 {
-    const char *const asked = getenv("TMPDIR"), *const folder = asked && *asked ? asked : "/tmp";
+    const char *const folder = temporary_folder();
     const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0)
         return fd;

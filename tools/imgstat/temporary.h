@@ -5,7 +5,10 @@
 
 #include <stdio.h>
 
-/* Opens a file without a name in TMPDIR, or in /tmp. Returns -1 and sets errno on failure. */
+/* Returns TMPDIR, or /tmp: the folder of these files. */
+const char *temporary_folder(void);
+
+/* Opens a file without a name in this folder. Returns -1 and sets errno on failure. */
 int temporary_create(void);
 
 /* Opens such a file as a stream. Returns NULL and sets errno on failure. */
