@@ -515,6 +515,43 @@ Test(transfer, gamma_on_the_unit_range)
     imgstat_image_release(&image);
 }
 
+/* All samples of 16 bits, whose powers follow from those of others. */
+Test(transfer, gamma_of_all_keys)
+{
+    enum { N = 65536 };
+    static const double exponents[] = {0.1, 0.4545, 0.5, 1, 1.8, 2, 2.2, 3, 8.7, 9, 9.5, 30};
+    static const int tops[] = {1000, 4095, 65535};
+    uint16_t *const samples = malloc(N * sizeof *samples);
+    size_t compared = 0;
+    for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++)
+        for (int t = 0; t < 4; t++) { /* the last one: signed */
+            const int lowest = t == 3 ? -32768 : 0, top = t == 1 ? 4095 : 65535;
+            const int range = tops[t % 3];
+            for (int i = 0; i < N; i++)
+                samples[i] = (uint16_t)(i + lowest);
+            ImagePro image =
+                image_of(samples, N, 1, 1, t == 3 ? IMGSTAT_I16 : IMGSTAT_U16, t == 1 ? 12 : 16);
+            const ImgstatMethod method = {.transform = IMGSTAT_GAMMA,
+                                          .gamma = exponents[e],
+                                          .has_range = true,
+                                          .lo = lowest,
+                                          .hi = lowest + range};
+            ImagePro out = transformed(&method, &image, -1, false);
+            for (int i = 0; i <= top; i++, compared++) {
+                const long double unit = powl((long double)i / top, exponents[e]);
+                const uint16_t expected = (uint16_t)(lowest + lrintl(unit * range));
+                const uint16_t got = ((const uint16_t *)(const void *)out.host)[i];
+                if (got != expected)
+                    cr_expect(false, "gamma %g, %d: %d is %u, not %u", exponents[e], t, i, got,
+                              expected);
+            }
+            imgstat_image_release(&out);
+            imgstat_image_release(&image);
+        }
+    free(samples);
+    cr_assert_gt(compared, 12 * 3 * N);
+}
+
 /* Through the public calls, on the CPU. */
 static ImagePro transformed_wide(const ImgstatMethod *method, const ImagePro *image)
 {
