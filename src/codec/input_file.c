@@ -51,7 +51,7 @@ ImgstatResult file_open(const char *name, const ImgstatInput *input, const Imgst
 
     ImgstatFile *const file = calloc(1, sizeof *file);
     if (!file)
-        return error_memory(err, sizeof *file, "an open file");
+        return error_add_file(err, error_memory(err, sizeof *file, "an open file"), name);
     const Codec *codec = NULL;
     ImgstatResult res = input ? source_open_input(name, input, &file->source, err)
                               : source_open(name, cancel, &file->source, err);
@@ -64,6 +64,7 @@ ImgstatResult file_open(const char *name, const ImgstatInput *input, const Imgst
     if (res == IMGSTAT_OK)
         res = decoder_open(codec, file->source, &full, mode, &file->decoder, err);
     if (res != IMGSTAT_OK) {
+        res = error_add_file(err, res, file->source ? file->source->name : name);
         imgstat_file_close(file);
         return res;
     }
@@ -145,7 +146,7 @@ ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions 
     if (page >= decoder->list.n)
         return error_file(err, IMGSTAT_ERR_ARG, decoder->source->name,
                           "has no page %u; it has %u, counted from 0", page, decoder->list.chain);
-    return decoder_select(decoder, page, options, err);
+    return error_add_file(err, decoder_select(decoder, page, options, err), decoder->source->name);
 }
 
 /* Selects a page whose rows are read with all channels. */
@@ -197,8 +198,10 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
         return error_file(err, IMGSTAT_ERR_ARG, name, "%u rows asked for where %u are left",
                           image->height, page->height - decoder->next_row);
     const uint32_t first = decoder->next_row;
-    IMGSTAT_TRY(work_spend(decoder, err));
-    IMGSTAT_TRY(decoder_read_rows(decoder, image->host, image->pitch, image->height, err));
+    ImgstatResult res = work_spend(decoder, err);
+    if (res == IMGSTAT_OK)
+        res = decoder_read_rows(decoder, image->host, image->pitch, image->height, err);
+    IMGSTAT_TRY(error_add_file(err, res, name));
     image->first_row = first;
     if (page->has_nodata)
         imgstat_image_set_nodata(image, page->nodata);

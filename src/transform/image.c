@@ -240,7 +240,7 @@ ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint3
             imgstat_image_release(out);
     }
     imgstat_file_close(file);
-    return res;
+    return error_add_file(err, res, path);
 }
 
 /* ---- To a file ---- */
@@ -283,7 +283,7 @@ static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path
     }
     if (res == IMGSTAT_OK)
         res = encoder_write_rows(output.encoder, image->host, image->pitch, image->height, err);
-    return output_file_close(&output, res, NULL, err);
+    return error_add_file(err, output_file_close(&output, res, NULL, err), path);
 }
 
 ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,

@@ -25,7 +25,7 @@ ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char 
                           "images");
     char *const text = transfer_to_json(transfer, err);
     if (!text)
-        return IMGSTAT_ERR_MEMORY;
+        return error_add_file(err, IMGSTAT_ERR_MEMORY, path);
     const size_t bytes = strlen(text);
     AtomicFile *output;
     ImgstatResult result = atomic_file_open(path, replace, 0666, &output, err);
@@ -38,7 +38,7 @@ ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char 
             atomic_file_discard(output);
     }
     free(text);
-    return result;
+    return error_add_file(err, result, path);
 }
 
 ImgstatResult imgstat_transfer_load(const char *path, uint64_t memory, ImgstatTransfer **out,
@@ -82,7 +82,7 @@ ImgstatResult imgstat_transfer_load(const char *path, uint64_t memory, ImgstatTr
     if (result == IMGSTAT_OK)
         result = transfer_from_json(text, bytes, path, memory, out, err);
     free(text);
-    return result;
+    return error_add_file(err, result, path);
 }
 
 ImgstatResult imgstat_transfer_from_text(const char *name, const char *text, size_t n,
@@ -93,5 +93,5 @@ ImgstatResult imgstat_transfer_from_text(const char *name, const char *text, siz
     IMGSTAT_TRY(error_if_null(name && text && out, __func__, err));
     if (n > TRANSFER_MAX_BYTES)
         return error_file(err, IMGSTAT_ERR_LIMIT, name, "more bytes than a transfer has");
-    return transfer_from_json(text, n, name, 0, out, err);
+    return error_add_file(err, transfer_from_json(text, n, name, 0, out, err), name);
 }

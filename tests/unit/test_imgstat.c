@@ -646,6 +646,7 @@ static bool nth_call(void *context)
     return --*(int *)context == 0;
 }
 
+/* The sentence had no name. */
 Test(misuse, saving_is_cancelled)
 {
     char saved[] = "/tmp/imgstat-cancelled-XXXXXX";
@@ -659,7 +660,11 @@ Test(misuse, saving_is_cancelled)
             .format = "png", .replace = true, .cancelled = nth_call, .cancelled_context = &calls};
         struct stat st;
         calls = ++n;
-        res = imgstat_image_save(&image, -1, saved, NULL, &how, NULL);
+        ImgstatError err = {.message = ""};
+        char named[128];
+        res = imgstat_image_save(&image, -1, saved, NULL, &how, &err);
+        (void)snprintf(named, sizeof named, "%s: interrupted", saved);
+        cr_assert_str_eq(err.message, res == IMGSTAT_OK ? "" : named);
         cr_assert_eq(stat(saved, &st), 0);
         cr_assert_eq(st.st_size > 0, res == IMGSTAT_OK);
         cr_assert_eq(res, calls > 0 ? IMGSTAT_OK : IMGSTAT_ERR_CANCELLED);
