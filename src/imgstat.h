@@ -447,7 +447,7 @@ typedef struct ImgstatMeasure {
  * overflows. */
 typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
-    ImgstatValue min, max;                    /* undefined where count is 0 */
+    ImgstatValue min, max;                    /* undefined where count is 0; -0 counts as 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
     uint32_t min_page, max_page;   /* the page that this is on; 0 of an image in memory */
     uint32_t min_width, max_width; /* the width of that page; 0 of an image in memory */

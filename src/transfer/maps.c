@@ -188,11 +188,7 @@ static void table_counts(const Map *map, const MapReference *reference, uint32_t
             table[key] = (uint32_t)range_clamp(
                 &map->to, reference_quantile(map, reference, map->cdf[key], map->n));
     }
-    const uint64_t below =
-        map->kind == MAP_EQUALIZE
-            ? map->to.lo_key
-            : range_clamp(&map->to, reference_quantile(map, reference, 1, map->n));
-    table_fill(table, 0, least, below);
+    table_fill(table, 0, least, table[least]);
     table_fill(table, most, entries, table[most]);
 }
 

@@ -104,6 +104,30 @@ def test_transforms(program, folder):
             check(read(folder / "want.tif", sample) == read(folder / "got.tif", sample), f"{sample} {words}: pixels")
 
 
+def test_match_beyond(program, folder):
+    # Below the smallest sample measured, 8 and 16 bits got the output of a smaller share than that of the smallest sample.
+    draw, source, reference, out = random.Random(11), folder / "a.tif", folder / "r.tif", folder / "o.tif"
+    region = (7, 11, 20, 30)
+    inside = {y * WIDTH + x for y in range(11, 41) for x in range(7, 27)}
+    values = [draw.choice((50, 50, 50, 60, 90)) if i in inside else draw.randrange(120) for i in range(WIDTH * HEIGHT)]
+    others = [draw.randrange(100) for _ in values]
+    levels = sorted(others)
+    part = sorted(cut(values, region))
+
+    def expected(v):
+        v = min(max(v, part[0]), part[-1])
+        return levels[-(-sum(p <= v for p in part) * len(levels) // len(part)) - 1]
+
+    for sample in ("u8", "i16", "u16", "i32", "u32", "f32", "u64"):
+        write(source, sample, WIDTH, HEIGHT, values)
+        write(reference, sample, WIDTH, HEIGHT, others)
+        more = ["--force", "--compression", "none", "--match", reference]
+        run(program, "normalize", *more, "--region", text(region), source, "-o", out)
+        got = [(v, g) for v, g in zip(values, read(out, sample)) if v in (50, 60, 90) or not 50 < v < 90]
+        wrong = [(v, g, expected(v)) for v, g in got if g != expected(v)]
+        check(len(got) > 600 and not wrong, f"{sample}: {wrong[:5]}")
+
+
 def test_json(program, folder):
     # A line did not say that only a part was measured.
     source = folder / "a.tif"

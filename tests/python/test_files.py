@@ -97,6 +97,12 @@ class Plain:
         return self.data[self.at : self.at + min(n, 1000)]
 
 
+class NoReadinto(Plain):
+    """As classes say that they lack a method of their base."""
+
+    readinto = None
+
+
 def test_sources(testdata, tmp_path):
     path = testdata / "photo.tif"
     data = path.read_bytes()
@@ -106,7 +112,7 @@ def test_sources(testdata, tmp_path):
         tar.add(path, "b/photo.tif")
     with tarfile.open(archive) as tar, open(path, "rb") as file:
         sources = [str(path), data, bytearray(data), memoryview(data), io.BytesIO(data), file, Plain(data),
-                   tar.extractfile("b/photo.tif"), np.frombuffer(data, "u1")]
+                   NoReadinto(data), tar.extractfile("b/photo.tif"), np.frombuffer(data, "u1")]
         for source in sources:
             with imgstat.open(source) as f:
                 s = f.stats()

@@ -107,6 +107,13 @@ def test_mode_and_shape(dtype):
     assert imgstat.stats(x, ddof=1).std == pytest.approx(x.astype("f8").std(ddof=1))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_negative_zero_counts_as_zero(dtype):
+    s = imgstat.stats(np.full((3, 4), -0.0, dtype), mode=True, median=True, percentiles=[1])
+    for zero in (s.min, s.max, s.mode, s.median, s.percentiles[1], s.sum, s.mean):
+        assert zero == 0 and not np.signbit(zero)
+
+
 def test_what_was_not_asked_for_is_named():
     wide, narrow = imgstat.stats(np.ones((3, 3), "f4")), imgstat.stats(np.ones((3, 3), "u2"))
     for name, words in {"median": "median=True", "mode": "mode=True", "histogram": "bins=256",
@@ -222,6 +229,19 @@ def test_mask(dtype, layout):
 def test_masks_that_do_not_fit(mask, error):
     with pytest.raises(error, match="mask"):
         imgstat.stats(np.zeros((3, 3), "u1"), mask=mask)
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[D]", "c8", "S3", "O"])
+def test_types_that_are_no_samples(dtype):
+    x = np.zeros((3, 3), dtype)
+    for call in (imgstat.stats, imgstat.equalize, lambda x: imgstat.equalize(np.zeros((3, 3), "u1"), out=x),
+                 lambda x: imgstat.stats(np.zeros((3, 3), "u1"), mask=x)):
+        with pytest.raises(TypeError, match="(the array|out|mask) has elements of type .*: imgstat takes"):
+            call(x)
+    view = memoryview(np.zeros((3, 3), "u1"))
+    view.release()
+    with pytest.raises(ValueError, match="released"):
+        imgstat.stats(view)
 
 
 @pytest.mark.parametrize("words, error, sentence", [

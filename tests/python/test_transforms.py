@@ -291,6 +291,15 @@ def test_more_wrong_arguments():
     with pytest.raises(ValueError, match="overlaps"):
         imgstat.normalize(y[:6], out=y[:6, ::-1])
     imgstat.normalize(y[:3], out=y[3:6])
+    def strided(shape, strides):
+        return np.lib.stride_tricks.as_strided(np.zeros(128, "u2")[64:], shape, strides)
+    for shape, strides in (((6, 6), (0, 2)), ((5, 5), (2, 2)), ((5, 5), (2, -2)), ((5, 6), (4, 2)), ((3, 5), (1, 6))):
+        with pytest.raises(ValueError, match="overlaps itself"):  # the last writer won
+            imgstat.normalize(np.ones(shape, "u2"), out=strided(shape, strides))
+    for shape, strides in (((6, 6), (12, 2)), ((6, 6), (2, 12)), ((1, 6), (0, 2)), ((6, 1), (2, 0)), ((2, 3), (6, 4)),
+                           ((2, 3), (6, 14)), ((2, 3, 2), (4, 8, 2)), ((3, 2), (-4, 2))):
+        z = strided(shape, strides)
+        assert imgstat.normalize(np.full(shape, 7, "u2"), out=z) is z and (z == 7).all()
     batch, out = np.zeros((2, 5, 5), "u1"), np.zeros((2, 5, 5), "u1")
     with pytest.raises(ValueError, match="overlaps the mask or the reference"):  # the second image would have another one
         imgstat.match(batch, out[0], axes="NHW", out=out)
@@ -309,9 +318,8 @@ def test_more_wrong_arguments():
 
 
 def test_ctrl_c_ends_a_batch():
-    batch = np.broadcast_to(picture("u1", (1, 512, 512)), (20000, 512, 512))
-    out = np.broadcast_to(np.zeros((1, 512, 512), "u1"), batch.shape)
-    out.flags.writeable = True
+    batch = np.broadcast_to(picture("u1", (1, 512, 512)), (10000, 512, 512))
+    out = np.empty(batch.shape, "u1")
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         imgstat.clahe(batch, axes="NHW", out=out, threads=1)

@@ -45,16 +45,21 @@ bool sample_find(char kind, size_t bytes, ImgstatSample *out)
     return false;
 }
 
-static int set_sample(ArrayView *view, const char *what, char kind, size_t bytes, const char *name)
+static int wrong_type(const char *what, const char *name)
 {
-    view->boolean = (kind == 'b' || kind == '?') && bytes == 1;
-    if (sample_find(view->boolean ? 'u' : kind, bytes, &view->sample))
-        return 0;
     PyErr_Format(PyExc_TypeError,
                  "%s has elements of type '%s': imgstat takes integers of 8 to 64 bits and floats "
                  "of 16, 32 and 64; convert it, or choose a field of a structured array",
                  what, name);
     return -1;
+}
+
+static int set_sample(ArrayView *view, const char *what, char kind, size_t bytes, const char *name)
+{
+    view->boolean = (kind == 'b' || kind == '?') && bytes == 1;
+    if (sample_find(view->boolean ? 'u' : kind, bytes, &view->sample))
+        return 0;
+    return wrong_type(what, name);
 }
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
@@ -94,10 +99,25 @@ static void c_strides(ArrayView *view, size_t bytes)
     }
 }
 
+/* Of some types, such as times, numpy makes no buffer: a ValueError, as of no other array. */
+static int no_buffer(PyObject *array, const char *what, ArrayKind kind)
+{
+    if (kind != ARRAY_NUMPY || !PyErr_ExceptionMatches(PyExc_ValueError))
+        return -1;
+    PyErr_Clear();
+    PyObject *const type = PyObject_GetAttrString(array, "dtype");
+    PyObject *const text = type ? PyObject_Str(type) : NULL;
+    const char *const name = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const int status = name ? wrong_type(what, name) : -1;
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    return status;
+}
+
 static int view_buffer(PyObject *array, const char *what, ArrayView *view)
 {
     if (PyObject_GetBuffer(array, &view->buffer, PyBUF_RECORDS_RO) < 0)
-        return -1;
+        return no_buffer(array, what, view->kind);
     view->has_buffer = true;
     const Py_buffer *const buffer = &view->buffer;
     view->memory = IMGSTAT_HOST;
@@ -375,8 +395,8 @@ static int refuse_masked(PyObject *array, const char *what, ArrayKind kind)
 static int view_made(PyObject *array, const char *what, ArrayView *view)
 {
     PyObject *const made = PyObject_CallMethod(array, "__array__", NULL);
-    const int status = made ? view_buffer(made, what, view) : -1;
     view->kind = ARRAY_NUMPY;
+    const int status = made ? view_buffer(made, what, view) : -1;
     Py_XDECREF(made); /* the buffer keeps it */
     return status;
 }

@@ -61,11 +61,15 @@ static ImgstatResult read_at(FileInput *input, uint64_t offset, void *to, size_t
 {
     PyObject *const sought =
         PyObject_CallMethod(input->object, "seek", "K", (unsigned long long)offset);
+    PyObject *const readinto = sought ? PyObject_GetAttrString(input->object, "readinto") : NULL;
     Py_ssize_t n = -1;
-    if (sought && PyObject_HasAttrString(input->object, "readinto"))
+    if (sought && !readinto)
+        PyErr_Clear();
+    if (readinto && readinto != Py_None)
         n = read_into(input->object, to, bytes);
     else if (sought)
         n = read_copy(input->object, to, bytes);
+    Py_XDECREF(readinto);
     Py_XDECREF(sought);
     if (n > (Py_ssize_t)bytes)
         PyErr_SetString(PyExc_ValueError, "the object read more bytes than were asked for");

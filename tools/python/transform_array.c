@@ -128,6 +128,35 @@ static bool overlap(const ArrayView *a, const ArrayView *b)
     return a_first < b_end && b_first < a_end;
 }
 
+static uint64_t step_of(const ArrayView *view, int axis)
+{
+    const int64_t stride = view->strides[axis];
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Whether elements of an array share memory: some steps along one axis lead where steps along
+ * another one do. */
+static bool overlaps_itself(const ArrayView *view)
+{
+    for (int i = 0; i < view->n_dims; i++)
+        if (view->shape[i] == 0)
+            return false;
+    for (int i = 0; i < view->n_dims; i++)
+        for (int j = 0; view->shape[i] > 1 && j < view->n_dims; j++) {
+            const uint64_t step = step_of(view, i), other = step_of(view, j);
+            uint64_t divisor = step;
+            for (uint64_t rest = other, next; rest > 0; rest = next) {
+                next = divisor % rest;
+                divisor = rest;
+            }
+            if (step < imgstat_sample_bytes(view->sample) ||
+                (j != i && (uint64_t)view->shape[j] > step / divisor &&
+                 (uint64_t)view->shape[i] > other / divisor))
+                return true;
+        }
+    return false;
+}
+
 static int check_out(const Call *call)
 {
     const ArrayView *const from = &call->from.view, *const to = &call->to.view;
@@ -139,6 +168,9 @@ static int check_out(const Call *call)
                      sample_dtype(sample));
     else if (to->readonly)
         PyErr_SetString(PyExc_ValueError, "out is read-only");
+    else if (overlaps_itself(to))
+        PyErr_SetString(PyExc_ValueError,
+                        "out overlaps itself: each element should have memory of its own");
     else if (to->memory != from->memory || to->device_id != from->device_id)
         PyErr_SetString(PyExc_ValueError, "out should be in the same memory as the array");
     else if (overlap(from, to) && !same_place(from, to))
