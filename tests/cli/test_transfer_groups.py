@@ -7,6 +7,7 @@ usage: test_transfer_groups.py IMGSTAT
 """
 
 import json
+import os
 import shutil
 
 import harness
@@ -55,6 +56,23 @@ def test_groups(program, folder):
     check(len(shown) == 7 and all(line["groups"] == 3 for line in shown), f"{shown}")
     check([line["group"] for line in shown] == [0, 1, 1, 1, 2, 2, 2] and not done.stderr, f"{shown} {done.stderr!r}")
     check(all(same(where, f"want0/{name}", f"json/{name}") for name in names), "the match is the group")
+
+
+def test_names_beyond_ascii(program, folder):
+    # `.` and brackets matched bytes: one of two bytes of a letter, which others share.
+    (folder / "in").mkdir()
+    for name in ("p-é1", "p-ö1", "p-é2", "p-日1", "p-e\u03011"):
+        (folder / "in" / f"{name}.tif").write_bytes(tiff("u8", 2, 2, [1, 2, 3, 4]))
+    latin = os.fsencode(folder / "in") + b"/p-\xe91.tif"
+    shutil.copy(folder / "in" / "p-é1.tif", latin)
+    for locale in ("C", "C.UTF-8", "nowhere"):
+        for expression, want in (("p-(.)[0-9]", {"é": 2, "ö": 1, "日": 1, "": 1, "\ufffd": 1}),
+                                 ("p-([éö日])", {"é": 2, "ö": 1, "日": 1, "": 2}),
+                                 ("p-([^0-9]*)", {"é": 2, "ö": 1, "日": 1, "e\u0301": 1, "\ufffd": 1}),
+                                 ("p-(.{2})", {"é1": 1, "é2": 1, "ö1": 1, "日1": 1, "e\u0301": 1, "\ufffd1": 1})):
+            done = run(program, "stats", "--json", "--by", f"group={expression}", folder / "in", variables={"LC_ALL": locale})
+            got = {line["group"]: line["files"] for line in map(json.loads, done.stdout.decode().splitlines())}
+            check(got == want, f"{locale}, {expression}: {got}")
 
 
 def test_types_of_groups(program, folder):

@@ -73,6 +73,48 @@ static double written_out(const char **at, unsigned depth)
     return before + last;
 }
 
+static bool is_utf8(const char *text)
+{
+    char *const utf8 = text_utf8(text);
+    const bool same = strcmp(utf8, text) == 0;
+    free(utf8);
+    return same;
+}
+
+/* Compiles for bytes and for characters of UTF-8, whatever the user's locale is: other computers
+ * find the same groups. */
+static int compile(const char *text, GroupName *out)
+{
+    const int code = regcomp(&out->bytes, text, REG_EXTENDED);
+    if (code != 0)
+        return code;
+    out->utf8 = is_utf8(text) ? newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) : (locale_t)0;
+    if (out->utf8 == (locale_t)0)
+        return 0;
+    const locale_t before = uselocale(out->utf8);
+    const int failed = regcomp(&out->regex, text, REG_EXTENDED);
+    (void)uselocale(before);
+    if (failed != 0) {
+        freelocale(out->utf8);
+        regfree(&out->bytes);
+    }
+    return failed;
+}
+
+/* Works as regexec. */
+static int match_name(const GroupName *groups, const char *name, regmatch_t match[2])
+{
+    if (groups->utf8 == (locale_t)0 || !is_utf8(name))
+        return regexec(&groups->bytes, name, 2, match, 0);
+    const locale_t before = uselocale(groups->utf8);
+    errno = 0;
+    const int code = regexec(&groups->regex, name, 2, match, 0);
+    const int cause = errno;
+    (void)uselocale(before);
+    errno = cause;
+    return code;
+}
+
 bool group_name_read(const char *command, const char *option, const char *text, GroupName *out)
 {
     char cause[200] = "it is empty";
@@ -83,7 +125,7 @@ bool group_name_read(const char *command, const char *option, const char *text, 
                            "%s group=%s: more than %d characters with all repetitions, or more "
                            "than %d parentheses in each other",
                            option, text, SIZE_MOST, DEPTH_MOST);
-    const int code = *text != '\0' ? regcomp(&out->regex, text, REG_EXTENDED) : REG_BADPAT;
+    const int code = *text != '\0' ? compile(text, out) : REG_BADPAT;
     if (code == 0) {
         out->text = text;
         return true;
@@ -97,12 +139,12 @@ char *group_name_of(const GroupName *groups, const char *name)
 {
     regmatch_t match[2];
     errno = 0;
-    if (regexec(&groups->regex, name, 2, match, 0) != 0) {
+    if (match_name(groups, name, match) != 0) {
         if (errno == ENOMEM) /* the C library of GNU says that there is no match */
             text_no_memory();
         return NULL;
     }
-    const bool has_part = groups->regex.re_nsub > 0 && match[1].rm_so >= 0;
+    const bool has_part = groups->bytes.re_nsub > 0 && match[1].rm_so >= 0;
     const regmatch_t *const part = has_part ? &match[1] : &match[0];
     char *const group = text_copy(name + part->rm_so);
     group[part->rm_eo - part->rm_so] = '\0';
@@ -121,7 +163,12 @@ void group_name_report(const GroupName *groups, const char *command, size_t unma
 
 void group_name_release(GroupName *groups)
 {
-    if (groups->text != NULL)
-        regfree(&groups->regex);
+    if (groups->text != NULL) {
+        regfree(&groups->bytes);
+        if (groups->utf8 != (locale_t)0) {
+            regfree(&groups->regex);
+            freelocale(groups->utf8);
+        }
+    }
     groups->text = NULL;
 }

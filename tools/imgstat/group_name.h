@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_GROUP_NAME_H
 #define IMGSTAT_TOOLS_GROUP_NAME_H
 
+#include <locale.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +11,9 @@
 /* The expression of a group. All zero: none. */
 typedef struct GroupName {
     const char *text; /* text of the command line; NULL: no expression */
-    regex_t regex;    /* owned if there is a text */
+    regex_t bytes;    /* owned if there is a text; for names that are no UTF-8 */
+    locale_t utf8; /* of all other names; NULL: the text is no UTF-8, or there is no such locale */
+    regex_t regex; /* owned if there is a locale */
 } GroupName;
 
 /* Reads "REGEX", a POSIX extended regular expression, in place of an earlier one. Returns false
