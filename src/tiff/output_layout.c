@@ -172,7 +172,7 @@ static ImgstatResult choose_compression(const char *output, const EncodeOptions 
         shape->compression = COMPRESSION_ADOBE_DEFLATE;
         if (is_lossy(before))
             warnings_report(warnings,
-                            "is compressed with %s, which loses detail; written with deflate",
+                            "is compressed with %s, which can lose detail; written with deflate",
                             name ? name : "a codec");
         else
             warnings_report(warnings, "is compressed with %s; written with deflate",

@@ -70,6 +70,7 @@ ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape
                                 PageReader *reader, ClahePage **out, ImgstatError *err)
 {
     *out = NULL;
+    IMGSTAT_TRY(transfer_check(method, shape, err));
     const ImgstatChannels mode = transfer_channels(method, shape);
     if (mode == IMGSTAT_JOINT)
         return error_set(err, IMGSTAT_ERR_ARG,

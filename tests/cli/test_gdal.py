@@ -150,7 +150,7 @@ LOSSY = ("cogjpeg.tif",)  # JPEG loses detail: written with deflate, as RGB
 LOSSY_FIELDS = {COMPRESSION, PHOTOMETRIC, SUBSAMPLING, REFERENCE, TABLES, PREDICTOR}
 NARROW_FIELDS = {BITS, GDAL_NODATA, PREDICTOR}  # they follow the samples
 WARNINGS = {"cogscale.tif": "scale and offset of its bands are left out: they are true of the old values only",
-            "cogjpeg.tif": "is compressed with JPEG, which loses detail; written with deflate"}
+            "cogjpeg.tif": "is compressed with JPEG, which can lose detail; written with deflate"}
 NO_ROOM = "u8 samples cannot hold the nodata value: undefined samples become 0, and no others"
 
 

@@ -163,6 +163,18 @@ def test_refused():
         memoryview(imgstat.equalize(there(x)))
 
 
+def test_sentences_are_those_of_the_cpu():
+    # Where two things were wrong, the CPU named one and the GPU the other.
+    told = []
+    for x in (np.ones((8, 8, 2), "u4"), np.ones((8, 8, 3), "f4")):
+        for words in ({"channels": "luma"}, {"channels": "joint"}, {"tiles": 70000}, {"dtype": "float"}):
+            for array in (x, there(x)):
+                with pytest.raises((imgstat.Error, ValueError)) as caught:
+                    imgstat.clahe(array, **words)
+                told.append((caught.type, str(caught.value)))
+    assert told[::2] == told[1::2]
+
+
 @needs_streams
 def test_order_of_streams():
     """A late producer on the caller's stream: calls return before it, and results are those of its pixels."""

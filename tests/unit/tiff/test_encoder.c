@@ -310,7 +310,7 @@ Test(tiff_write, lossy_compression_is_replaced)
     TIFFGetField(tif, TIFFTAG_PREDICTOR, &predictor);
     cr_assert_eq(compression, COMPRESSION_ADOBE_DEFLATE);
     cr_assert_eq(predictor, PREDICTOR_HORIZONTAL);
-    cr_assert_not_null(strstr(told, "JPEG, which loses detail"), "%s", told);
+    cr_assert_not_null(strstr(told, "JPEG, which can lose detail"), "%s", told);
     expect_samples(tif, &page, pixels);
     expect_metadata(tif);
     TIFFClose(tif);
@@ -357,7 +357,7 @@ Test(tiff_write, logarithmic_colours_become_plain)
     cr_assert_eq(encode_file(&tiff_format, &how, &page, file, &warnings, pixels, 5, &err),
                  IMGSTAT_OK, "%s", err.message);
     imgstat_file_close(file);
-    cr_assert_not_null(strstr(told, "SGILog, which loses detail"), "%s", told);
+    cr_assert_not_null(strstr(told, "SGILog, which can lose detail"), "%s", told);
     warnings_release(&warnings);
     tif = TIFFOpen(encode_path, "r");
     uint16_t photometric = 0, n_extra = 0;
