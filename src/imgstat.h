@@ -876,9 +876,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const Imgstat
                                                                    ImgstatError *err);
 
 /* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are
- * equal. alpha: index of the channel that passes, or -1. Nodata and masked samples become what
- * those of files become where ImgstatWrite.nodata is not given; the nodata value is that of `from`,
- * or else the one that the transfer was made for. */
+ * equal, and must not share only some samples with it: an error if both have one pitch or no gaps
+ * between rows. alpha: index of the channel that passes, or -1. Nodata and masked samples become
+ * what those of files become where ImgstatWrite.nodata is not given; the nodata value is that of
+ * `from`, or else the one that the transfer was made for. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
                                                                     const ImgstatTransfer *transfer,
                                                                     const ImagePro *from,

@@ -319,6 +319,34 @@ ImgstatResult transfer_check_image(const Transfer *transfer, const ImagePro *fro
     return IMGSTAT_OK;
 }
 
+static uint64_t address_of(const ImagePro *image)
+{
+    return image->memory == IMGSTAT_CUDA ? image->device.address : (uintptr_t)image->host;
+}
+
+static size_t row_bytes(const ImagePro *image)
+{
+    return image->width * image->channels * imgstat_sample_bytes(image->sample);
+}
+
+/* Whether two images of one size share samples, as far as that is plain: their rows are equally far
+ * apart, or have no gaps. Parts of one canvas, side by side, share none. */
+static bool shares_samples(const ImagePro *a, const ImagePro *b)
+{
+    const ImagePro *const low = address_of(a) < address_of(b) ? a : b, *const high =
+                                                                           low == a ? b : a;
+    const uint64_t distance = address_of(high) - address_of(low);
+    const size_t low_row = row_bytes(low), high_row = row_bytes(high);
+    if (low->height == 0 || distance >= (low->height - 1) * (uint64_t)low->pitch + low_row)
+        return false;
+    if (low->pitch != high->pitch)
+        return (low->pitch == low_row || low->height == 1) &&
+               (high->pitch == high_row || high->height == 1);
+    const uint64_t into = distance % low->pitch; /* of a row of low, where rows of high begin */
+    const bool last = distance / low->pitch + 1 == low->height;
+    return into < low_row || (!last && into + high_row > low->pitch);
+}
+
 ImgstatResult transfer_check_output(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                     ImgstatError *err)
 {
@@ -330,12 +358,15 @@ ImgstatResult transfer_check_output(const ImagePro *from, ImgstatSample sample, 
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the output has samples of type %s; the transfer makes %s",
                          imgstat_sample_name(to->sample), imgstat_sample_name(sample));
-    const bool on_device = from->memory == IMGSTAT_CUDA;
-    const bool same =
-        from->memory == to->memory &&
-        (on_device ? from->device.address == to->device.address : from->host == to->host);
+    if ((from->memory == IMGSTAT_CUDA) != (to->memory == IMGSTAT_CUDA))
+        return IMGSTAT_OK;
+    const bool same = address_of(from) == address_of(to);
     if (same && (from->sample != to->sample || from->pitch != to->pitch))
         return error_set(err, IMGSTAT_ERR_ARG, "in place, the sample type cannot change");
+    if (!same && shares_samples(from, to))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the output shares a part of its samples with the input: it should be the "
+                         "input, or have samples of its own");
     return IMGSTAT_OK;
 }
 

@@ -172,7 +172,8 @@ ImgstatResult transfer_check_image(const Transfer *transfer, const ImagePro *fro
                                    ImgstatError *err);
 
 /* Checks that `to` can take the samples of type `sample` that are made from `from`: equal geometry,
- * and an equal sample type and pitch in place. The pixels may be in any memory. */
+ * and an equal sample type and pitch in place; else no sample of `from`, as far as that is plain.
+ * The pixels may be in any memory. */
 ImgstatResult transfer_check_output(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                     ImgstatError *err);
 

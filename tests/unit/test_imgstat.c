@@ -525,6 +525,59 @@ Test(misuse, rows_of_masks_that_overlap)
     imgstat_record_destroy(measured);
 }
 
+/* Whether an image at `at` of a canvas shares bytes with another one, found byte by byte. */
+static bool shares(const ImagePro *a, size_t a_row, const ImagePro *b, size_t b_row)
+{
+    for (uint32_t i = 0; i < a->height; i++)
+        for (uint32_t k = 0; k < b->height; k++) {
+            const unsigned char *const p = (unsigned char *)a->host + i * a->pitch;
+            const unsigned char *const q = (unsigned char *)b->host + k * b->pitch;
+            if (p < q + b_row && q < p + a_row)
+                return true;
+        }
+    return false;
+}
+
+/* The output had samples made from what was written before. */
+Test(misuse, outputs_that_share_samples)
+{
+    enum { PITCH = 12, BYTES = 40 * PITCH };
+    static _Alignas(16) unsigned char canvas[BYTES];
+    size_t refused = 0, taken = 0;
+    for (int to_words = 0; to_words < 2; to_words++)
+        for (uint32_t width = 1; width <= PITCH; width += width < 3 ? 1 : 3)
+            for (uint32_t height = 1; height <= 4; height++)
+                for (size_t dense = 0; dense < 2; dense++)
+                    for (size_t at = 0; at < BYTES - 4 * 2 * PITCH; at += 1 + (size_t)to_words) {
+                        const size_t pitch = dense ? width : PITCH, row = width << to_words;
+                        const size_t to_pitch = dense ? row : PITCH;
+                        const ImgstatMethod method = {.transform = IMGSTAT_STRETCH,
+                                                      .depth = to_words ? IMGSTAT_DEPTH_16
+                                                                        : IMGSTAT_DEPTH_KEEP};
+                        ImagePro from, to;
+                        if (row > to_pitch)
+                            continue;
+                        cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, canvas + 20 * PITCH, pitch,
+                                                        width, height, 1, IMGSTAT_U8, 8, NULL, NULL,
+                                                        &from, NULL),
+                                     IMGSTAT_OK);
+                        cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, canvas + at, to_pitch,
+                                                        width, height, 1,
+                                                        to_words ? IMGSTAT_U16 : IMGSTAT_U8, 0,
+                                                        NULL, NULL, &to, NULL),
+                                     IMGSTAT_OK);
+                        const bool same = at == 20 * PITCH && !to_words;
+                        const bool bad = !same && shares(&from, width, &to, row);
+                        const ImgstatResult res =
+                            imgstat_image_transform_to(device, &method, &from, -1, NULL, &to, NULL);
+                        cr_assert_eq(res, bad ? IMGSTAT_ERR_ARG : IMGSTAT_OK, "%u x %u, at %zu",
+                                     width, height, at);
+                        refused += bad;
+                        taken += !bad;
+                    }
+    cr_assert(refused > 1000 && taken > 1000, "%zu refused, %zu taken", refused, taken);
+}
+
 Test(misuse, measures)
 {
     const double wrong = NAN;

@@ -447,7 +447,7 @@ typedef struct ImgstatMeasure {
  * overflows. */
 typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
-    ImgstatValue min, max;                    /* undefined where count is 0 */
+    ImgstatValue min, max;                    /* undefined where count is 0; -0 counts as 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
     uint32_t min_page, max_page;   /* the page that this is on; 0 of an image in memory */
     uint32_t min_width, max_width; /* the width of that page; 0 of an image in memory */
@@ -876,9 +876,10 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const Imgstat
                                                                    ImgstatError *err);
 
 /* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are
- * equal. alpha: index of the channel that passes, or -1. Nodata and masked samples become what
- * those of files become where ImgstatWrite.nodata is not given; the nodata value is that of `from`,
- * or else the one that the transfer was made for. */
+ * equal, and must not share only some samples with it: an error if both have one pitch or no gaps
+ * between rows. alpha: index of the channel that passes, or -1. Nodata and masked samples become
+ * what those of files become where ImgstatWrite.nodata is not given; the nodata value is that of
+ * `from`, or else the one that the transfer was made for. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
                                                                     const ImgstatTransfer *transfer,
                                                                     const ImagePro *from,
