@@ -239,6 +239,11 @@ size_t deflate_block(Deflater *d, const uint8_t *from, size_t n, bool last, uint
     return deflate_coder_write(d->coder, coding, from, n, last, to);
 }
 
+void deflate_fetch(Deflater *d, const void *next)
+{
+    deflate_coder_fetch(d->coder, next);
+}
+
 /* ---- zlib streams ---- */
 
 uint32_t deflate_adler(const uint8_t *from, size_t n)

@@ -45,6 +45,10 @@ size_t deflate_bound(size_t n);
  * on the arguments and on the arguments of deflater_create. to: deflate_bound(n) bytes. */
 size_t deflate_block(Deflater *deflater, const uint8_t *from, size_t n, bool last, uint8_t *to);
 
+/* Says what the caller will read after the next deflate_block: as many bytes as it compresses are
+ * fetched into the cache meanwhile. NULL: none. */
+void deflate_fetch(Deflater *deflater, const void *next);
+
 /* The bytes that begin a zlib stream. */
 enum { DEFLATE_HEAD = 2 };
 extern const uint8_t deflate_head[DEFLATE_HEAD];

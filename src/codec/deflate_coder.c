@@ -39,6 +39,7 @@ struct DeflateCoder {
     const DeflateLoops *loops;
     DeflateRuns runs;
     DeflateSymbols symbols;
+    const uint8_t *next; /* of deflate_coder_fetch */
     uint8_t sample[DEFLATE_CODER_BLOCK / SAMPLE_STEP * SAMPLE];
     uint32_t counts[SYMBOLS];
     uint32_t distance_counts[DEFLATE_DISTANCES];
@@ -370,6 +371,7 @@ static void write_block(DeflateCoder *coder, DeflateCoding coding, const Block *
     const BitEnd begin = *end;
     const uint8_t *const from = block->piece + block->at;
     const bool known = !is_far(coding) && !is_sampled(coding, block->n);
+    coder->symbols.next = (uintptr_t)(coder->next ? coder->next : block->piece) + block->at;
     plan_block(coder, coding, block);
     huffman_codes(coder->lengths, SYMBOLS, coder->codes);
     const uint64_t symbols = known ? symbol_bits(coder) : 0;
@@ -385,6 +387,11 @@ static void write_block(DeflateCoder *coder, DeflateCoding coding, const Block *
     store(from, block->n, final, end);
 }
 
+void deflate_coder_fetch(DeflateCoder *coder, const void *next)
+{
+    coder->next = next;
+}
+
 size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint8_t *from, size_t n,
                            bool last, uint8_t *to)
 {
@@ -398,6 +405,7 @@ size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint
         const Block block = {from, at, left < DEFLATE_CODER_BLOCK ? left : DEFLATE_CODER_BLOCK};
         write_block(coder, coding, &block, last && block.n == left, &end);
     }
+    coder->next = NULL;
     if (!last)
         put_stored(NULL, 0, false, &end);
     fill_byte(&end);

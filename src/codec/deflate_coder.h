@@ -42,6 +42,10 @@ size_t deflate_coder_bound(size_t n);
 size_t deflate_coder_write(DeflateCoder *coder, DeflateCoding coding, const uint8_t *from, size_t n,
                            bool last, uint8_t *to);
 
+/* Says what the caller will read after the next deflate_coder_write: where writing leaves memory
+ * idle, as many bytes as it compresses are fetched into the cache. NULL: none. */
+void deflate_coder_fetch(DeflateCoder *coder, const void *next);
+
 /* Computes what DEFLATE_RUNS takes for n <= DEFLATE_CODER_BLOCK bytes as a block: bits[i] for the
  * first i of them, without the block's head. A match counts at its first byte. bits: n + 1. */
 void deflate_coder_bits(DeflateCoder *coder, const uint8_t *from, size_t n, uint32_t *bits);

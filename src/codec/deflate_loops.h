@@ -63,6 +63,7 @@ typedef struct DeflateRuns {
 /* The codes of the symbols of a block. `literal` has what `low` and `high` have, for loops that
  * look up many bytes at once. */
 typedef struct DeflateSymbols {
+    uintptr_t next;        /* bytes to fetch into the cache meanwhile, as many as are coded */
     uint32_t literal[256]; /* the code above bit 8, its length below */
     uint8_t low[256];      /* the lower 8 bits of the code */
     uint8_t high[256];     /* its length above bit 4, the upper 4 bits of the code below */

@@ -75,10 +75,9 @@ static void count_vbmi(const uint8_t *from, size_t n, uint32_t counts[256])
 
 /* ---- Codes ---- */
 
-/* Codes of bytes, and indices. Compilers would make them anew for each use. */
+/* Codes of bytes, as DeflateSymbols has them. Compilers would load them anew for each use. */
 typedef struct Lookup {
-    __m512i low[4], high[4];                /* DeflateSymbols.low, high */
-    __m512i words[2], dwords[2], qwords[2]; /* pair_index */
+    __m512i low[4], high[4];
 } Lookup;
 
 VBMI FORCE_INLINE __m512i kept(__m512i v)
@@ -87,28 +86,12 @@ VBMI FORCE_INLINE __m512i kept(__m512i v)
     return v;
 }
 
-/* Returns indices of bytes of two vectors, whose elements have `bytes` bytes: of each pair of
- * elements the first one, or the second one, first of the one vector, then of the other. */
-VBMI FORCE_INLINE __m512i pair_index(unsigned bytes, unsigned second)
-{
-    uint8_t index[64];
-    for (unsigned i = 0; i < 64; i++)
-        index[i] = (uint8_t)(i / (2 * bytes) * (2 * bytes) + bytes * second + i % bytes +
-                             i / bytes % 2 * 64);
-    return _mm512_loadu_si512(index);
-}
-
 VBMI FORCE_INLINE Lookup make_lookup(const DeflateSymbols *codes)
 {
     Lookup lookup;
     for (size_t i = 0; i < 4; i++) {
         lookup.low[i] = kept(_mm512_loadu_si512(codes->low + 64 * i));
         lookup.high[i] = kept(_mm512_loadu_si512(codes->high + 64 * i));
-    }
-    for (unsigned k = 0; k < 2; k++) {
-        lookup.words[k] = kept(pair_index(1, k));
-        lookup.dwords[k] = kept(pair_index(2, k));
-        lookup.qwords[k] = kept(pair_index(4, k));
     }
     return lookup;
 }
@@ -132,22 +115,25 @@ typedef struct Quads {
  * the second one is moved left by the length of the first one, and what leaves the element becomes
  * the upper half of a larger one. These moves take counts modulo the bits of an element, so what is
  * above a count does not matter. */
-VBMI FORCE_INLINE Quads join_codes(__m512i low, __m512i high, const Lookup *c)
+VBMI FORCE_INLINE Quads join_codes(__m512i low, __m512i high)
 {
+    /* Indices that exchange neighbours */
+    const __m512i bytes = _mm512_set4_epi32(0x0E0F0C0D, 0x0A0B0809, 0x06070405, 0x02030001);
+    const __m512i words = _mm512_set4_epi32(0x0D0C0F0E, 0x09080B0A, 0x05040706, 0x01000302);
     const __m512i zero = _mm512_setzero_si512(), nibble = _mm512_set1_epi8(15);
     const __m512i h1 = _mm512_and_si512(high, nibble);
     const __m512i n1 = _mm512_and_si512(_mm512_srli_epi16(high, 4), nibble);
     const __m512i n2 = _mm512_maddubs_epi16(n1, _mm512_set1_epi8(1));
-    const __m512i first = _mm512_permutex2var_epi8(low, c->words[0], h1);
-    const __m512i second = _mm512_permutex2var_epi8(low, c->words[1], h1);
+    const __m512i first = _mm512_mask_shuffle_epi8(low, 0xAAAAAAAAAAAAAAAA, h1, bytes);
+    const __m512i second = _mm512_mask_shuffle_epi8(h1, 0x5555555555555555, low, bytes);
     const __m512i l2 = _mm512_or_si512(first, _mm512_shldv_epi16(second, zero, n1));
     const __m512i h2 = _mm512_shldv_epi16(zero, second, n1);
-    const __m512i third = _mm512_permutex2var_epi8(l2, c->dwords[0], h2);
-    const __m512i fourth = _mm512_permutex2var_epi8(l2, c->dwords[1], h2);
+    const __m512i third = _mm512_mask_shuffle_epi8(l2, 0xCCCCCCCCCCCCCCCC, h2, words);
+    const __m512i fourth = _mm512_mask_shuffle_epi8(h2, 0x3333333333333333, l2, words);
     const __m512i l4 = _mm512_or_si512(third, _mm512_shldv_epi32(fourth, zero, n2));
     const __m512i h4 = _mm512_shldv_epi32(zero, fourth, n2);
-    return (Quads){.even = _mm512_permutex2var_epi8(l4, c->qwords[0], h4),
-                   .odd = _mm512_permutex2var_epi8(l4, c->qwords[1], h4),
+    return (Quads){.even = _mm512_mask_shuffle_epi32(l4, 0xAAAA, h4, _MM_PERM_CDAB),
+                   .odd = _mm512_mask_shuffle_epi32(h4, 0x5555, l4, _MM_PERM_CDAB),
                    .n = _mm512_madd_epi16(n2, _mm512_set1_epi16(1)),
                    .symbols = 64};
 }
@@ -241,8 +227,8 @@ VBMI FORCE_INLINE void put_quads(VectorEnd *end, const Quads *quads)
                  _mm512_permutex2var_epi64(quads->n, upper, n_odd), last < 8 ? 0 : last - 8, 2);
 }
 
-/* While symbols are put, the next 64 bytes are looked up. Bytes that matches stand for are left
- * out, but for the first two of each. */
+/* While symbols are put, the next 64 bytes are looked up, and others are fetched from memory. Bytes
+ * that matches stand for are left out, but for the first two of each. */
 VBMI static void symbols_vbmi(const uint8_t *from, size_t n, const DeflateRuns *runs,
                               const DeflateSymbols *codes, BitEnd *end)
 {
@@ -260,8 +246,9 @@ VBMI static void symbols_vbmi(const uint8_t *from, size_t n, const DeflateRuns *
         const __m512i bytes = _mm512_maskz_loadu_epi8(inside, from + i);
         __m512i low = look_up(lookup.low, bytes), high = look_up(lookup.high, bytes);
         Quads next;
+        __builtin_prefetch((const void *)(codes->next + i), 0, 2);
         if (literals == UINT64_MAX) {
-            next = join_codes(low, high, &lookup);
+            next = join_codes(low, high);
         } else {
             const uint64_t starts = runs->starts[i / 64], matches = starts | starts << 1 | second;
             const uint64_t symbols = literals | matches;
@@ -270,7 +257,7 @@ VBMI static void symbols_vbmi(const uint8_t *from, size_t n, const DeflateRuns *
             high = _mm512_mask_expandloadu_epi8(high, matches, pairs.high + paired);
             paired += (unsigned)__builtin_popcountll(matches);
             next = join_codes(_mm512_maskz_compress_epi8(symbols, low),
-                              _mm512_maskz_compress_epi8(symbols, high), &lookup);
+                              _mm512_maskz_compress_epi8(symbols, high));
             next.symbols = (unsigned)__builtin_popcountll(symbols);
         }
         put_quads(&here, &made);

@@ -9,47 +9,42 @@
 enum {
     SYMBOL_BITS = 9, /* of a key, below its count */
     DIGIT_BITS = 6,
-    DIGITS = 1 << DIGIT_BITS,
-    DEEPEST = HUFFMAN_SYMBOLS /* no code without a limit is as long */
+    DIGITS = 1 << DIGIT_BITS
 };
 
-/* The digit of a key's count above `shift` bits. most: of the count; those above have it as well.
- */
-static inline unsigned digit(uint32_t key, unsigned shift, uint32_t most)
-{
-    const uint32_t count = key >> SYMBOL_BITS;
-    return ((count < most ? count : most) >> shift) % DIGITS;
-}
-
-/* Puts n keys in the order of a digit. Equal ones stay in their order. Returns how many have a
- * digit that is not the last. */
-static unsigned sort_by_digit(const uint32_t *from, unsigned n, unsigned shift, uint32_t most,
-                              uint32_t *to)
+/* Puts n keys in the order of a digit of their counts, the one above `shift` bits. Equal ones stay
+ * in their order. */
+static void sort_by_digit(const uint32_t *from, unsigned n, unsigned shift, uint32_t *to)
 {
     uint16_t next[DIGITS + 1] = {0};
     for (unsigned i = 0; i < n; i++)
-        next[digit(from[i], shift, most) + 1]++;
+        next[(from[i] >> SYMBOL_BITS >> shift) % DIGITS + 1]++;
     for (unsigned d = 1; d < DIGITS; d++)
         next[d] = (uint16_t)(next[d] + next[d - 1]);
-    const unsigned before_last = next[DIGITS - 1];
     for (unsigned i = 0; i < n; i++)
-        to[next[digit(from[i], shift, most)]++] = from[i];
-    return before_last;
+        to[next[(from[i] >> SYMBOL_BITS >> shift) % DIGITS]++] = from[i];
 }
 
-/* Sorts n keys by their counts. Equal counts stay in the order of their symbols. Most counts have
- * one digit; only the others are sorted by all three. */
-static void sort_by_count(uint32_t *keys, unsigned n)
+/* Lists the symbols that occur, with their counts, in the order of the counts. Equal counts stay in
+ * the order of their symbols. Many symbols count 1, and need no sorting. Returns their number. */
+static unsigned sorted_keys(const uint32_t *counts, unsigned n, uint32_t *keys)
 {
-    _Static_assert(HUFFMAN_COUNT_BITS == 3 * DIGIT_BITS, "three digits");
-    uint32_t room[HUFFMAN_SYMBOLS];
-    const unsigned few = sort_by_digit(keys, n, 0, DIGITS - 1, room);
-    memcpy(keys, room, few * sizeof *keys);
-    if (few == n)
-        return;
-    sort_by_digit(room + few, n - few, 0, UINT32_MAX, keys + few);
-    sort_by_digit(keys + few, n - few, DIGIT_BITS, UINT32_MAX, room + few);
-    sort_by_digit(room + few, n - few, 2 * DIGIT_BITS, UINT32_MAX, keys + few);
+    uint32_t more[2 * HUFFMAN_SYMBOLS], *from = more, *to = more + HUFFMAN_SYMBOLS, all = 0;
+    unsigned ones = 0, others = 0;
+    for (unsigned i = 0; i < n; i++) {
+        keys[ones] = more[others] = counts[i] << SYMBOL_BITS | i;
+        ones += counts[i] == 1;
+        others += counts[i] > 1;
+        all |= counts[i];
+    }
+    for (unsigned shift = 0; all >> shift > 0; shift += DIGIT_BITS) {
+        sort_by_digit(from, others, shift, to);
+        uint32_t *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    memcpy(keys + ones, from, others * sizeof *keys);
+    return ones + others;
 }
 
 /* Joins the two rarest of all trees until one is left. weight: n >= 2 counts in ascending order; on
@@ -90,18 +85,14 @@ static void count_depths(uint32_t *parent, unsigned n, unsigned limit, uint32_t 
 void huffman_lengths(const uint32_t *counts, unsigned n, unsigned limit, uint8_t *lengths)
 {
     uint32_t keys[HUFFMAN_SYMBOLS], weight[HUFFMAN_SYMBOLS];
-    uint32_t of_length[DEEPEST] = {0};
-    unsigned used = 0;
+    uint32_t of_length[HUFFMAN_LONGEST + 1] = {0};
     memset(lengths, 0, n);
-    for (unsigned i = 0; i < n; i++)
-        if (counts[i] > 0)
-            keys[used++] = counts[i] << SYMBOL_BITS | i;
+    const unsigned used = sorted_keys(counts, n, keys);
     if (used < 2) {
         if (used == 1)
             lengths[keys[0] % (1u << SYMBOL_BITS)] = 1;
         return;
     }
-    sort_by_count(keys, used);
     for (unsigned i = 0; i < used; i++)
         weight[i] = keys[i] >> SYMBOL_BITS;
     join_trees(weight, used);
@@ -115,19 +106,33 @@ void huffman_lengths(const uint32_t *counts, unsigned n, unsigned limit, uint8_t
 
 void huffman_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
 {
-    unsigned of_length[HUFFMAN_LONGEST + 1] = {0}, next[HUFFMAN_LONGEST + 1] = {0};
-    uint16_t scale[HUFFMAN_SYMBOLS]; /* of each code 2^length; 0 where there is none */
-    for (unsigned i = 0; i < n; i++)
-        of_length[lengths[i]]++;
-    of_length[0] = 0;
-    for (unsigned l = 1; l <= HUFFMAN_LONGEST; l++)
-        next[l] = (next[l - 1] + of_length[l - 1]) << 1;
-    for (unsigned i = 0; i < n; i++) {
-        codes[i] = (uint16_t)next[lengths[i]]++;
-        scale[i] = (uint16_t)(1u << lengths[i] & ~1u);
+    enum { PARTS = 4 }; /* of the symbols, so that neighbours of one length do not wait */
+    const unsigned part = (n + PARTS - 1) / PARTS;
+    uint8_t length[HUFFMAN_SYMBOLS + PARTS];
+    uint16_t code_of[HUFFMAN_SYMBOLS + PARTS], scale[HUFFMAN_SYMBOLS + PARTS]; /* 2^length, or 0 */
+    uint16_t next[PARTS][HUFFMAN_LONGEST + 1] = {{0}};
+    unsigned first = 0;
+    memcpy(length, lengths, n);
+    memset(length + n, 0, PARTS);
+    for (unsigned i = 0; i < part; i++)
+        for (unsigned p = 0; p < PARTS; p++)
+            next[p][length[p * part + i]]++;
+    for (unsigned l = 1; l <= HUFFMAN_LONGEST; l++) {
+        first <<= 1;
+        for (unsigned p = 0; p < PARTS; p++) {
+            const unsigned behind = first + next[p][l];
+            next[p][l] = (uint16_t)first;
+            first = behind;
+        }
     }
+    for (unsigned i = 0; i < part; i++)
+        for (unsigned p = 0; p < PARTS; p++) {
+            const unsigned at = p * part + i;
+            code_of[at] = next[p][length[at]]++;
+            scale[at] = (uint16_t)(1u << length[at] & ~1u);
+        }
     for (unsigned i = 0; i < n; i++) { /* reversed; a multiplication shifts many at once */
-        unsigned code = codes[i];
+        unsigned code = code_of[i];
         code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
         code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
         code = (code & 0x0F0F) << 4 | (code >> 4 & 0x0F0F);

@@ -21,7 +21,7 @@ static uint32_t saved_bits(MatchGain *gain, const uint8_t *from, size_t n)
 {
     uint32_t saved = 0;
     memset(gain->last, 0, sizeof gain->last);
-    for (size_t i = 0; i + SHORTEST <= n;) {
+    for (size_t i = 0; i + SHORTEST <= n; i++) {
         uint16_t *const last =
             &gain->last[(uint32_t)load_raw(from + i, SHORTEST) * 2654435761u >> 20];
         const size_t before = *last, most = n - i < LONGEST ? n - i : LONGEST;
@@ -30,12 +30,12 @@ static uint32_t saved_bits(MatchGain *gain, const uint8_t *from, size_t n)
         const uint32_t match =
             MATCH_BITS + 32u - (unsigned)__builtin_clz((unsigned)(i - before) | 1);
         *last = (uint16_t)i;
-        if (before < i && length >= SHORTEST && runs > match) {
-            saved += runs - match;
-            i += length;
+        if (runs <= match) /* mostly; how long a match is cannot be predicted */
             continue;
+        if (before < i && length >= SHORTEST) {
+            saved += runs - match;
+            i += length - 1;
         }
-        i++;
     }
     return saved;
 }

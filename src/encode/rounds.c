@@ -94,7 +94,8 @@ static void predict(const RowImage *image, size_t number, uint8_t *to)
         tile_predict_row(&page, &place, (uint32_t)y, image->image.host, to + y * page.row_bytes);
 }
 
-/* Packs and filters the rows of a piece. */
+/* Packs and filters the rows of a piece. The rows that this thread probably filters next are
+ * fetched while these are compressed. */
 static void filter(const RowEncoder *e, const RowImage *image, size_t number, const RowSlot *slot,
                    RowThread *thread)
 {
@@ -106,6 +107,9 @@ static void filter(const RowEncoder *e, const RowImage *image, size_t number, co
                                              : slot->raw;
     png_filter_piece(e->filters, &image->rows, number > 0 ? from - pitch : NULL, from, pitch,
                      row_piece_rows(image, number), thread->room, thread->filtered);
+    const size_t next = first + e->n_threads * image->piece_rows;
+    deflate_fetch(thread->deflater,
+                  host && next < image->image.height ? image_row(&image->image, next) : NULL);
 }
 
 /* Makes the piece of a slot; its bytes are 0 if memory runs out. */

@@ -1,73 +1,87 @@
 /* SPDX-License-Identifier: MIT */
 /* filter_vectors.h: PNG's filters for many bytes at once. Included by filter.c alone. */
 
+/* OP(x): the intrinsic x for Bytes. */
+#if defined(__AVX512BW__)
+typedef __m512i Bytes;
+#define OP(x) _mm512_##x
+#else
 typedef __m256i Bytes;
+#define OP(x) _mm256_##x
+#endif
 
 FORCE_INLINE Bytes load(const uint8_t *at)
 {
-    return _mm256_loadu_si256((const __m256i *)(const void *)at);
+    Bytes v;
+    memcpy(&v, at, sizeof v);
+    return v;
 }
 
 FORCE_INLINE void store(uint8_t *at, Bytes v)
 {
-    _mm256_storeu_si256((__m256i *)(void *)at, v);
+    memcpy(at, &v, sizeof v);
 }
 
 FORCE_INLINE Bytes subtract(Bytes a, Bytes b)
 {
-    return _mm256_sub_epi8(a, b);
+    return OP(sub_epi8)(a, b);
 }
 
 /* a - b, at least 0. */
 FORCE_INLINE Bytes excess(Bytes a, Bytes b)
 {
-    return _mm256_subs_epu8(a, b);
+    return OP(subs_epu8)(a, b);
 }
 
 FORCE_INLINE Bytes lesser(Bytes a, Bytes b)
 {
-    return _mm256_min_epu8(a, b);
+    return OP(min_epu8)(a, b);
 }
 
 FORCE_INLINE Bytes greater(Bytes a, Bytes b)
 {
-    return _mm256_max_epu8(a, b);
+    return OP(max_epu8)(a, b);
 }
 
 /* `yes` where a < b, else `no`. */
 FORCE_INLINE Bytes choose_less(Bytes a, Bytes b, Bytes yes, Bytes no)
 {
+#if defined(__AVX512BW__)
+    return _mm512_mask_blend_epi8(_mm512_cmplt_epu8_mask(a, b), no, yes);
+#else
     return _mm256_blendv_epi8(yes, no, _mm256_cmpeq_epi8(greater(a, b), a));
+#endif
 }
 
 /* Rounded down. */
 FORCE_INLINE Bytes average(Bytes a, Bytes b)
 {
-    const Bytes odd = _mm256_and_si256(_mm256_xor_si256(a, b), _mm256_set1_epi8(1));
-    return _mm256_sub_epi8(_mm256_avg_epu8(a, b), odd);
+    return OP(sub_epi8)(OP(avg_epu8)(a, b), (a ^ b) & OP(set1_epi8)(1));
 }
 
 FORCE_INLINE Bytes both(Bytes a, Bytes b)
 {
-    return _mm256_and_si256(a, b);
+    return a & b;
 }
 
 FORCE_INLINE Bytes zeros(void)
 {
-    return _mm256_setzero_si256();
+    return OP(set1_epi8)(0);
 }
 
 /* Adds the magnitudes of signed bytes. */
 FORCE_INLINE Bytes add_magnitudes(Bytes sum, Bytes v)
 {
-    return _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_abs_epi8(v), zeros()));
+    return OP(add_epi64)(sum, OP(sad_epu8)(OP(abs_epi8)(v), zeros()));
 }
 
 FORCE_INLINE uint64_t total(Bytes sum)
 {
-    uint64_t part[4];
+    uint64_t part[sizeof sum / 8], all = 0;
     memcpy(part, &sum, sizeof part);
-    return part[0] + part[1] + part[2] + part[3];
+    for (size_t i = 0; i < sizeof sum / 8; i++)
+        all += part[i];
+    return all;
 }
 
 enum { VECTOR = sizeof(Bytes) };

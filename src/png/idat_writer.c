@@ -161,6 +161,7 @@ static void make_block(PngIdat *idat, size_t number, Thread *thread)
     Block *const block = &idat->making->block[number];
     const size_t stride = idat->form.row_bytes + 1, first = number * idat->block_rows;
     const size_t left = idat->n_rows - first;
+    const size_t next = first + idat->n_threads * idat->block_rows; /* of this thread, probably */
     const size_t rows = left < idat->block_rows ? left : idat->block_rows;
     const bool begins = idat->done == 0 && number == 0;
     const bool ends = idat->done + (first + rows) * stride == idat->total;
@@ -170,6 +171,7 @@ static void make_block(PngIdat *idat, size_t number, Thread *thread)
                      from, idat->pitch, rows, thread->room, thread->filtered);
     block->bytes = rows * stride;
     block->adler = deflate_adler(thread->filtered, block->bytes);
+    deflate_fetch(thread->deflater, next < idat->n_rows ? idat->rows + next * idat->pitch : NULL);
     block->n = deflate_block(thread->deflater, thread->filtered, block->bytes, ends, data);
     if (block->n == 0)
         return;

@@ -152,3 +152,28 @@ Test(huffman, codes_are_canonical)
         cr_expect_eq(forward, rfc[i], "symbol %u", i);
     }
 }
+
+/* Codes of each length count up in the order of their symbols, from twice the code behind the last
+ * shorter one on. */
+Test(huffman, codes_count_up_in_the_order_of_symbols)
+{
+    uint32_t counts[MOST], state = 6;
+    uint8_t lengths[MOST];
+    uint16_t codes[MOST];
+    for (unsigned n = 1; n <= MOST; n++) {
+        fill(counts, n, n % 4, &state);
+        huffman_lengths(counts, n, n > 128 ? 12 : 15, lengths);
+        huffman_codes(lengths, n, codes);
+        unsigned next = 0;
+        for (unsigned l = 1; l <= 15; l++, next <<= 1)
+            for (unsigned i = 0; i < n; i++) {
+                unsigned reversed = 0;
+                for (unsigned b = 0; b < l; b++)
+                    reversed |= (next >> b & 1) << (l - 1 - b);
+                if (lengths[i] != l)
+                    continue;
+                cr_assert_eq(codes[i], reversed, "symbol %u of %u", i, n);
+                next++;
+            }
+    }
+}

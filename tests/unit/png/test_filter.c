@@ -43,8 +43,8 @@ static void fill(uint8_t *row, unsigned kind, uint32_t *state)
 static size_t check(const PngFilters *filters)
 {
     static const size_t steps[] = {1, 2, 3, 4, 6, 8};
-    static const size_t sizes[] = {1,  2,  3,  8,   31,   32,   33,   38,
-                                   40, 64, 67, 500, 1003, 1025, 1215, MOST};
+    static const size_t sizes[] = {1,  2,  3,  8,  31,  32,  33,   38,   40,   64,
+                                   65, 67, 72, 73, 130, 500, 1003, 1025, 1215, MOST};
     uint8_t row[MOST], above[MOST], to[MOST + 1];
     uint32_t state = 7;
     size_t compared = 0;
