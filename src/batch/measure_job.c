@@ -59,8 +59,9 @@ static void report_failure(const Measuring *m, const uint32_t *number, const Img
 
 /* A file without a good page is one failure with one cause, the first: what is wrong with its other
  * pages waits for a good one. */
-static void fail(Measuring *m, const uint32_t *number, const ImgstatError *error)
+static void fail(Measuring *m, const uint32_t *number, ImgstatError *error)
 {
+    (void)!error_add_file(error, error->code, m->what->input);
     if (m->outcome->result == IMGSTAT_OK) {
         m->outcome->result = error->code;
         m->outcome->error = *error;
@@ -302,8 +303,7 @@ static void fail_job(MeasureRun *run, MeasureWorker *worker, size_t job, Imgstat
                      Outcome *outcome)
 {
     const ImgstatJob *const what = job_queue_at(run->jobs, job);
-    Measuring none = {.run = run, .worker = worker, .job = job, .outcome = outcome};
-    (void)!error_add_file(error, error->code, what->input);
+    Measuring none = {.run = run, .worker = worker, .job = job, .what = what, .outcome = outcome};
     fail(&none, NULL, error);
 }
 

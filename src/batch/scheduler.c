@@ -107,7 +107,7 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
         imgstat_file_close(*out);
         *out = NULL;
     }
-    return res;
+    return error_add_file(err, res, job->input);
 }
 
 void jobs_report_reference(Jobs *jobs)

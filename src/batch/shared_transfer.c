@@ -172,7 +172,7 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
     for (size_t g = 0; res == IMGSTAT_OK && g < n; g++)
         if (records[g])
             transfer_input_merge(jobs->groups.group[g].input, &records[g]);
-    if (res != IMGSTAT_OK)
+    if (error_add_file(&error, res, jobs->job[index].input) != IMGSTAT_OK)
         jobs_note_failure(jobs, index, &error);
     pthread_mutex_unlock(&jobs->lock);
     destroy_records(records, n); /* no page of a failed file counts */

@@ -104,7 +104,8 @@ static ImgstatResult name_temporary(AtomicFile *output, mode_t mode, ImgstatErro
     char *path = NULL;
     if (asprintf(&path, "%.*s.%.200s.XXXXXX", (int)(base - output->target), output->target, base) <
         0)
-        return error_memory(err, strlen(output->target), "a file name");
+        return error_add_file(err, error_memory(err, strlen(output->target), "a file name"),
+                              output->name);
     char *const end = path + strlen(path) - LETTERS;
     int made = -1;
     for (int i = 0; made < 0 && i < ATTEMPTS && (i == 0 || errno == EEXIST); i++) {

@@ -165,7 +165,7 @@ ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *o
     const ImgstatResult res = select_for_rows(file, page, err);
     if (out && (res == IMGSTAT_OK || (res == IMGSTAT_ERR_UNSUPPORTED && file->decoder->outlined)))
         *out = file->decoder->page;
-    return res;
+    return error_add_file(err, res, file->source->name);
 }
 
 const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel)
@@ -193,7 +193,7 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
                           "the image to read into was not made for page %s",
                           decoder_page_name(decoder, page->page, text));
     if (file->measured)
-        IMGSTAT_TRY(select_for_rows(file, page->page, err));
+        IMGSTAT_TRY(error_add_file(err, select_for_rows(file, page->page, err), name));
     if (image->height > page->height - decoder->next_row)
         return error_file(err, IMGSTAT_ERR_ARG, name, "%u rows asked for where %u are left",
                           image->height, page->height - decoder->next_row);
@@ -261,7 +261,7 @@ ImgstatResult imgstat_file_layout(ImgstatFile *file, ImgstatLayout *out, Imgstat
     res = decoder_settle(decoder, res, err);
     metadata_release(&metadata);
     warnings_release(&silent);
-    return res;
+    return error_add_file(err, res, file->source->name);
 }
 
 /* ---- Whether a file is whole or was cut short ---- */
@@ -293,7 +293,7 @@ ImgstatResult codec_check_whole(const char *path, bool *whole, ImgstatError *err
     *whole = false;
     if (st.st_size == 0)
         return IMGSTAT_OK;
-    IMGSTAT_TRY(source_open(path, NULL, &source, err));
+    IMGSTAT_TRY(error_add_file(err, source_open(path, NULL, &source, err), path));
     *whole = is_whole(source);
     const ImgstatResult res = source_settle(source, IMGSTAT_OK, err);
     source_close(source);

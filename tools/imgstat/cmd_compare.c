@@ -367,7 +367,9 @@ void cmd_compare(Options *o)
             result = compare_samples(&c.a, &c.b, &c.samples, &error);
     }
     if (result != IMGSTAT_OK) {
-        fprintf(stderr, "%s\n", error.message);
+        fprintf(stderr, "%s%s\n",
+                result == IMGSTAT_ERR_MEMORY && error.file_bytes == 0 ? "imgstat: " : "",
+                error.message);
         status_raise(STATUS_FAILED);
     } else if (o->style == OUTPUT_JSON) {
         print_json(&c);

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool complain(const char *sentence)
+static bool complain(const ImgstatError *error)
 {
-    fprintf(stderr, "%s\n", sentence);
+    fprintf(stderr, "%s%s\n", error->file_bytes == 0 ? "imgstat: " : "", error->message);
     status_raise(STATUS_FAILED);
     return false;
 }
@@ -58,7 +58,7 @@ static bool complain_of_merge(const char *path, ImgstatResult result, const Imgs
         imgstat_format_of_file(path) != NULL)
         return complain_of(path, "is an image and no record; images and records are not mixed",
                            STATUS_USAGE);
-    return result == IMGSTAT_OK || complain(error->message);
+    return result == IMGSTAT_OK || complain(error);
 }
 
 /* Finds or adds the part that a file belongs to. */
@@ -94,7 +94,7 @@ static bool complete(Parts *parts, Part *part)
         imgstat_dataset_merge(parts->list[0].dataset, part->dataset, &error);
     imgstat_dataset_destroy(part->dataset);
     part->dataset = NULL;
-    return result == IMGSTAT_OK || complain(error.message);
+    return result == IMGSTAT_OK || complain(&error);
 }
 
 /* Whether a file gives its bytes more than once. */
@@ -202,7 +202,7 @@ static ImgstatDataset *take(Parts *parts, const char *name, bool partial)
         if (part->dataset == NULL)
             continue;
         good = partial ? imgstat_dataset_merge(all, part->dataset, &error) == IMGSTAT_OK ||
-                             complain(error.message)
+                             complain(&error)
                        : check_shards(name, part->dataset);
     }
     if (good)
