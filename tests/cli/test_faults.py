@@ -485,14 +485,17 @@ def test_hangup(program, folder):
 
 
 def test_nobody_reads(program, folder):
-    """What is said goes to a pipe that was closed: that ended the program in the midst, a temporary file was left."""
+    """What is said goes to a pipe that was closed: that ended the program in the midst, a temporary file was left. With --json
+    results are lost, and all files are written nevertheless: there was one."""
     make_many(folder, 60, 20)
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([program, "equalize", "--verbose", folder / "in", "-o", folder / "out"], stderr=writer,
-                          stdout=writer, check=False, env=environment(), timeout=LIMIT)
+    for option, status in (("--verbose", 0), ("--json", 1)):
+        out = folder / option
+        done = subprocess.run([program, "equalize", option, folder / "in", "-o", out], stderr=writer, stdout=writer,
+                              check=False, env=environment(), timeout=LIMIT)
+        check(done.returncode == status and len(os.listdir(out)) == 60, f"{done}: {len(os.listdir(out))}")
     os.close(writer)
-    check(done.returncode == 0 and len(os.listdir(folder / "out")) == 60, f"{done}: {len(os.listdir(folder / 'out'))}")
 
 
 def test_few_descriptors(program, folder):

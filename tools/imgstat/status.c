@@ -16,7 +16,8 @@ static atomic_int exit_status; /* threads that take names raise it as well */
 static int stdout_failure;     /* errno of the first one that was reported, or 0 */
 static _Atomic(const char *) temporary_path;
 static atomic_int remembered;
-static bool within; /* status_enter: the process goes on after the command */
+static bool within;       /* status_enter: the process goes on after the command */
+static bool writes_files; /* the command goes on without a reader of standard output */
 
 static const int caught[STATUS_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGPIPE};
 
@@ -67,6 +68,7 @@ void status_catch_gently(void)
 
 void status_outlive_readers(void)
 {
+    writes_files = true;
     set_handler(SIGPIPE, SIG_IGN);
 }
 
@@ -103,6 +105,8 @@ void status_flush_stdout(void)
         return;
     stdout_failure = errno != 0 ? errno : EIO;
     status_raise(STATUS_FAILED);
+    if (stdout_failure == EPIPE && writes_files)
+        return;
     if (stdout_failure == EPIPE && within) {
         atomic_store(&remembered, SIGPIPE);
         return;
@@ -128,12 +132,13 @@ void status_enter(StatusHandlers *before)
     exit_status = STATUS_OK;
     stdout_failure = 0;
     within = true;
+    writes_files = false;
     atomic_store(&remembered, 0);
     for (int i = 0; i < STATUS_SIGNALS; i++)
         sigaction(caught[i], NULL, &before->actions[i]);
     status_catch_gently();
     set_handler(SIGXFSZ, SIG_IGN);
-    status_outlive_readers();
+    set_handler(SIGPIPE, SIG_IGN);
 }
 
 int status_leave(const StatusHandlers *before)

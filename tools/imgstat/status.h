@@ -22,8 +22,8 @@ void status_remove_temporary(void);
 /* Replaces status_catch_signals: the first of these signals is only remembered, so that the command
  * can clean up; a second one ends the process. */
 void status_catch_gently(void);
-/* Keeps the process alive when readers of its messages are gone, so that files are still
- * written. */
+/* Keeps the process alive when readers of its messages and of standard output are gone, so that
+ * files are still written. */
 void status_outlive_readers(void);
 int status_interrupted(void); /* the remembered signal, or 0; any thread */
 
@@ -32,8 +32,8 @@ int status_get(void);
 /* Sets the exit status and returns the old one, for a part of the work that has its own. */
 int status_exchange(int status);
 
-/* Flushes standard output. Reports a failure once and raises the status. If the pipe is closed, the
- * process ends quietly. */
+/* Flushes standard output. Reports a failure once and raises the status. A closed pipe is not
+ * reported, and ends the process unless it outlives its readers. */
 void status_flush_stdout(void);
 /* Flushes standard output, before it leads somewhere else or back. Returns errno of the failure
  * since it led here, or 0, and takes one of the place where it leads now. */
