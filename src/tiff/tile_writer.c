@@ -9,6 +9,7 @@
 #include "tiff/encoder.h"
 #include "tiff/predictor.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,13 @@ static TIFF *open_memory(TiffPacker *packer, const char *mode)
 #endif
 }
 
+/* What libtiff would still write is of no use, and where memory ran out it reads what it lacks. */
+static void close_memory(TIFF *tif)
+{
+    TIFFSetMode(tif, O_RDONLY);
+    TIFFClose(tif);
+}
+
 static void set_level(TIFF *tif, const TiffShape *shape)
 {
     const int level = shape->level;
@@ -153,28 +161,29 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
     if (packer->tif && packer->rows == rows && memcmp(&packer->shape, shape, sizeof *shape) == 0)
         return true;
     if (packer->tif)
-        TIFFClose(packer->tif);
+        close_memory(packer->tif);
     packer->memory.n = packer->memory.at = 0;
+    packer->rows = 0; /* it is of no use if one of these fails */
     /* Differences of samples are taken before their bytes are put into the file's order. */
     const bool big_endian =
         host_big_endian != (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL);
     TIFF *const tif = packer->tif = open_memory(packer, big_endian ? "wb" : "wl");
     if (!tif)
         return false;
-    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, shape->tile_width);
-    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, rows);
-    TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, rows);
-    TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, shape->bits);
-    TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, shape->format);
-    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, shape->per_tile);
-    TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
-    if (!TIFFSetField(tif, TIFFTAG_COMPRESSION, shape->compression))
+    if (!TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, shape->tile_width) ||
+        !TIFFSetField(tif, TIFFTAG_IMAGELENGTH, rows) ||
+        !TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, rows) ||
+        !TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, shape->bits) ||
+        !TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, shape->format) ||
+        !TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, shape->per_tile) ||
+        !TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) ||
+        !TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) ||
+        !TIFFSetField(tif, TIFFTAG_COMPRESSION, shape->compression) ||
+        (shape->predictor != PREDICTOR_NONE &&
+         !TIFFSetField(tif, TIFFTAG_PREDICTOR, shape->predictor)) ||
+        (shape->compression == COMPRESSION_CCITTFAX3 &&
+         !TIFFSetField(tif, TIFFTAG_GROUP3OPTIONS, shape->fax_options)))
         return false;
-    if (shape->predictor != PREDICTOR_NONE)
-        TIFFSetField(tif, TIFFTAG_PREDICTOR, shape->predictor);
-    if (shape->compression == COMPRESSION_CCITTFAX3)
-        TIFFSetField(tif, TIFFTAG_GROUP3OPTIONS, shape->fax_options);
     set_level(tif, shape);
     packer->shape = *shape;
     packer->rows = rows;
@@ -387,7 +396,7 @@ void tiff_packer_destroy(TiffPacker *packer)
     if (!packer)
         return;
     if (packer->tif)
-        TIFFClose(packer->tif);
+        close_memory(packer->tif);
     free(packer->memory.data);
     buffer_cache_release(packer->packed);
     buffer_cache_release(packer->samples);
