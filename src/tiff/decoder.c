@@ -229,12 +229,8 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         tiff_pages_find(source, how, &td->base.warnings, &td->base.list, &has_axes, err);
     if (res == IMGSTAT_OK && has_axes)
         res = tiff_axes_find(source, &td->base.list, &td->base.warnings, &td->axes, err);
-    if (res != IMGSTAT_OK) {
-        close_decoder(&td->base);
-        return res;
-    }
-    *out = &td->base;
-    return IMGSTAT_OK;
+    *out = &td->base; /* decoder_open closes it if that failed */
+    return res;
 }
 
 const Codec tiff_codec = {

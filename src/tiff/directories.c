@@ -476,7 +476,9 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatOpen *how, Warn
     if (res == IMGSTAT_OK)
         res = walk_chain(&walk, first, err);
     const TiffField *const description = &walk.first.field[TIFF_FIELD_TEXT];
-    char *const text = tiff_field_text(source, &walk.kind, description);
+    char *text = NULL;
+    if (res == IMGSTAT_OK)
+        res = tiff_field_text(source, &walk.kind, description, &text, err);
     *has_axes = description->count > 0 && (!text || stack_text_kind(text) != STACK_TEXT_OTHER);
     if (res == IMGSTAT_OK && out->chain == 1)
         res = add_planes(&walk, text, err);

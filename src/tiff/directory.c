@@ -137,21 +137,25 @@ ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, ui
     return IMGSTAT_OK;
 }
 
-char *tiff_field_text(const Source *source, const TiffKind *kind, const TiffField *field)
+ImgstatResult tiff_field_text(const Source *source, const TiffKind *kind, const TiffField *field,
+                              char **out, ImgstatError *err)
 {
     enum { MOST_TEXT = 16 << 20 };
     const unsigned width = kind->big ? 8 : 4;
     size_t got = 0;
+    *out = NULL;
     if (field->type != TIFF_ASCII || field->count <= width || field->count > MOST_TEXT)
-        return NULL;
+        return IMGSTAT_OK;
     char *const text = malloc((size_t)field->count + 1);
-    if (text &&
-        source_read(source, load_number(field->value, width, kind->big_endian), text,
+    if (!text)
+        return error_memory(err, (size_t)field->count + 1, "a TIFF field");
+    if (source_read(source, load_number(field->value, width, kind->big_endian), text,
                     (size_t)field->count, &got, NULL) == IMGSTAT_OK &&
         got == field->count) {
         text[got] = '\0';
-        return text;
+        *out = text;
+        return IMGSTAT_OK;
     }
     free(text);
-    return NULL;
+    return IMGSTAT_OK;
 }

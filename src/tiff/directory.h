@@ -67,9 +67,10 @@ unsigned tiff_field_bytes(uint16_t type);
 uint64_t tiff_field_value(const Source *source, const TiffKind *kind, const TiffField *field,
                           uint64_t k);
 
-/* Returns a text, malloc's; NULL: it is none, or one of 4 bytes or less (BigTIFF: 8), or does not
- * lie inside the file, or there is no memory for it. */
-char *tiff_field_text(const Source *source, const TiffKind *kind, const TiffField *field);
+/* Makes a text, malloc's; NULL: it is none, or one of 4 bytes or less (BigTIFF: 8), or does not lie
+ * inside the file. */
+ImgstatResult tiff_field_text(const Source *source, const TiffKind *kind, const TiffField *field,
+                              char **out, ImgstatError *err);
 
 /* Reads the directory at `at`. */
 ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, uint64_t at,

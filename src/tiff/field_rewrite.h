@@ -57,8 +57,9 @@ ImgstatResult gdal_metadata_rewrite(const char *text, const FieldChange *change,
 ImgstatResult photoshop_rewrite(const uint8_t *data, size_t bytes, const FieldChange *change,
                                 Warnings *warnings, FieldResult *out, ImgstatError *err);
 
-/* Returns the band names of GDAL_METADATA: names[i] is "" for none. Damaged metadata have none. */
-void gdal_band_names(const char *text, uint16_t n, char (*names)[STACK_NAME_BYTES]);
+/* Reads the band names of GDAL_METADATA: names[i] is "" for none. Damaged metadata have none. */
+ImgstatResult gdal_band_names(const char *text, uint16_t n, char (*names)[STACK_NAME_BYTES],
+                              ImgstatError *err);
 
 /* ---- One kind of description each ---- */
 

@@ -91,7 +91,10 @@ ImgstatResult gdal_metadata_rewrite(const char *text, const FieldChange *change,
     ItemWalk walk = {
         .text = text, .out = &out->text, .other_bands = change->samples != change->from_samples};
     const size_t bytes = strlen(text);
-    if (!xml_parse(text, bytes, &handler, &walk)) {
+    const ImgstatResult res = xml_parse(text, bytes, &handler, &walk, err);
+    if (res == IMGSTAT_ERR_MEMORY)
+        return res;
+    if (res != IMGSTAT_OK) {
         text_release(&out->text);
         out->fate = FIELD_GOES;
         warnings_report(warnings, "its GDAL metadata are damaged and left out");
@@ -116,11 +119,14 @@ ImgstatResult gdal_metadata_rewrite(const char *text, const FieldChange *change,
     return IMGSTAT_OK;
 }
 
-void gdal_band_names(const char *text, uint16_t n, char (*names)[STACK_NAME_BYTES])
+ImgstatResult gdal_band_names(const char *text, uint16_t n, char (*names)[STACK_NAME_BYTES],
+                              ImgstatError *err)
 {
     static const XmlHandler handler = {.start = on_start, .end = on_end, .text = on_text};
     ItemWalk walk = {.text = text, .names = names, .n_names = n};
     memset(names, 0, n * sizeof *names);
-    if (!xml_parse(text, strlen(text), &handler, &walk))
+    const ImgstatResult res = xml_parse(text, strlen(text), &handler, &walk, err);
+    if (res != IMGSTAT_OK)
         memset(names, 0, n * sizeof *names);
+    return res == IMGSTAT_ERR_MEMORY ? res : IMGSTAT_OK;
 }

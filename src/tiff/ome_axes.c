@@ -203,7 +203,8 @@ bool ome_axes_read(const char *text, const StackPages *pages, StackAxes *axes, b
 {
     static const XmlHandler handler = {.start = on_start, .end = on_end, .text = on_text};
     OmeReader reader = {.pages = pages, .axes = axes};
-    const bool ok = xml_parse(text, strlen(text), &handler, &reader);
-    *damaged = !ok && !reader.contradicts;
-    return ok && reader.n_begun == axes->n_images;
+    const ImgstatResult res = xml_parse(text, strlen(text), &handler, &reader, NULL);
+    axes->no_memory = axes->no_memory || res == IMGSTAT_ERR_MEMORY;
+    *damaged = res != IMGSTAT_OK && !reader.contradicts;
+    return res == IMGSTAT_OK && reader.n_begun == axes->n_images;
 }

@@ -69,7 +69,9 @@ static ImgstatResult find_gone(const char *text, const FieldChange *change, OmeG
     for (uint32_t i = 0; i < change->n_pages; i++)
         if (change->pages[i] < axes->n && axes->plane[change->pages[i]].known)
             out->kept[axes->plane[change->pages[i]].image] = true;
-    (void)xml_parse(text, strlen(text), &handler, out); /* damage shows when it is rewritten */
+    /* Damage shows when it is rewritten. */
+    if (xml_parse(text, strlen(text), &handler, out, err) == IMGSTAT_ERR_MEMORY)
+        return IMGSTAT_ERR_MEMORY;
     if (out->no_memory)
         return error_memory(err, out->n * sizeof *out->id, "OME-XML");
     if (out->n > 0)
@@ -366,12 +368,12 @@ static bool find_binary_only(void *context, const XmlTag *tag)
     return tag->depth == 0; /* it is the only child of the root */
 }
 
-static bool is_elsewhere(const char *text)
+static ImgstatResult is_elsewhere(const char *text, bool *out, ImgstatError *err)
 {
     static const XmlHandler handler = {.start = find_binary_only};
-    bool found = false;
-    (void)xml_parse(text, strlen(text), &handler, &found);
-    return found;
+    *out = false;
+    const ImgstatResult res = xml_parse(text, strlen(text), &handler, out, err);
+    return res == IMGSTAT_ERR_MEMORY ? res : IMGSTAT_OK; /* damage shows when it is rewritten */
 }
 
 /* Bounds the time that selections take: each goes through all pages and positions. */
@@ -404,7 +406,9 @@ ImgstatResult ome_rewrite(const char *text, const FieldChange *change, Warnings 
         return drop("it has no name for the new sample type", warnings, out);
     if (change->pages && !change->axes)
         return drop("it does not describe the pages of the input", warnings, out);
-    if (is_elsewhere(text))
+    bool elsewhere;
+    IMGSTAT_TRY(is_elsewhere(text, &elsewhere, err));
+    if (elsewhere)
         return changes_type(change)
                    ? drop("it is in another file, which has the old sample type", warnings, out)
                    : IMGSTAT_OK;
@@ -412,15 +416,17 @@ ImgstatResult ome_rewrite(const char *text, const FieldChange *change, Warnings 
         return drop("it describes too many images", warnings, out);
     rewrite.edits_uuid = change->pages || !change->axes || !change->axes->other_files;
     OmeGone gone;
-    bool parsed = false;
+    ImgstatResult parsed = IMGSTAT_OK;
     rewrite.gone = &gone;
     rewrite.result = find_gone(text, change, &gone, err);
     if (rewrite.result == IMGSTAT_OK)
-        parsed = xml_parse(text, bytes, &handler, &rewrite);
+        parsed = xml_parse(text, bytes, &handler, &rewrite, err);
     gone_release(&gone);
     stack_selection_release(&rewrite.kept);
     IMGSTAT_TRY(rewrite.result);
-    if (!parsed)
+    if (parsed == IMGSTAT_ERR_MEMORY)
+        return parsed;
+    if (parsed != IMGSTAT_OK)
         return drop("it is damaged or too large", warnings, out);
     if (rewrite.copied == 0) { /* nothing changed */
         text_release(&out->text);

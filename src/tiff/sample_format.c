@@ -194,8 +194,9 @@ static ImgstatResult name_by_texts(TiffDecoder *td, size_t own, ImgstatError *er
         free(text);
         return error_memory(err, room, "channel names");
     }
-    gdal_band_names(text, page->channels, names);
+    const ImgstatResult res = gdal_band_names(text, page->channels, names, err);
     free(text);
+    IMGSTAT_TRY(res);
     for (size_t c = first; c < n; c++)
         if (*names[c] && (int)c != page->alpha)
             td->names[c] = names[c];

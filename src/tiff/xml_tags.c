@@ -119,24 +119,28 @@ static bool is_bounded(const char *text, size_t bytes)
     return true;
 }
 
-bool xml_parse(const char *text, size_t bytes, const XmlHandler *handler, void *context)
+ImgstatResult xml_parse(const char *text, size_t bytes, const XmlHandler *handler, void *context,
+                        ImgstatError *err)
 {
     if (bytes > XML_MOST_BYTES || !is_bounded(text, bytes))
-        return false;
+        return IMGSTAT_ERR_FORMAT;
     Parsing parsing = {.handler = handler,
                        .context = context,
                        .parser = XML_ParserCreate("UTF-8"),
                        .text = text,
                        .bytes = bytes};
     if (!parsing.parser)
-        return false;
+        return error_memory(err, bytes, "XML");
     XML_SetUserData(parsing.parser, &parsing);
     XML_SetElementHandler(parsing.parser, on_start, on_end);
     XML_SetCharacterDataHandler(parsing.parser, on_text);
     XML_SetStartDoctypeDeclHandler(parsing.parser, on_document_type);
     const bool ok = XML_Parse(parsing.parser, text, (int)bytes, XML_TRUE) == XML_STATUS_OK;
+    const bool no_memory = XML_GetErrorCode(parsing.parser) == XML_ERROR_NO_MEMORY;
     XML_ParserFree(parsing.parser);
-    return ok && !parsing.stopped;
+    if (no_memory)
+        return error_memory(err, bytes, "XML");
+    return ok && !parsing.stopped ? IMGSTAT_OK : IMGSTAT_ERR_FORMAT;
 }
 
 /* ---- Attributes ---- */

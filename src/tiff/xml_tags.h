@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_TIFF_XML_TAGS_H
 #define IMGSTAT_TIFF_XML_TAGS_H
 
+#include "base/error.h"
 #include "base/text_buffer.h"
 
 #include <stdint.h>
@@ -33,9 +34,11 @@ typedef struct XmlHandler {
     void (*text)(void *context, const char *text, size_t n);
 } XmlHandler;
 
-/* Parses a whole text. Returns false if it is not well-formed UTF-8, has a document type (and so
- * may define entities), exceeds a limit above, or a handler ended it. */
-bool xml_parse(const char *text, size_t bytes, const XmlHandler *handler, void *context);
+/* Parses a whole text. Returns IMGSTAT_ERR_FORMAT, with no message, if it is not well-formed UTF-8,
+ * has a document type (and so may define entities), exceeds a limit above, or a handler ended it.
+ */
+ImgstatResult xml_parse(const char *text, size_t bytes, const XmlHandler *handler, void *context,
+                        ImgstatError *err);
 
 bool xml_has(const XmlTag *tag, const char *name);
 

@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     change.n_pages = n_pages;
     rewrite_all(text, &imagej, &change);
     char names[4][STACK_NAME_BYTES];
-    gdal_band_names(text, 4, names);
+    (void)gdal_band_names(text, 4, names, NULL);
     stack_axes_release(&axes);
     free(text);
     return 0;

@@ -118,15 +118,14 @@ Test(field_rewrite, gdal)
 Test(field_rewrite, gdal_band_names)
 {
     char names[3][STACK_NAME_BYTES];
-    gdal_band_names("<GDALMetadata>" ITEM("name=\"DESCRIPTION\" sample=\"1\" role=\"description\"",
-                                          "near &amp; infrared")
-                        ITEM("name=\"DESCRIPTION\" sample=\"7\" "
-                             "role=\"description\"",
-                             "x") "</GDALMetadata>",
-                    3, names);
+    const char *const text = "<GDALMetadata>" ITEM(
+        "name=\"DESCRIPTION\" sample=\"1\" role=\"description\"", "near &amp; infrared")
+        ITEM("name=\"DESCRIPTION\" sample=\"7\" role=\"description\"", "x") "</GDALMetadata>";
+    const char *const damaged = "<GDALMetadata><Item sample=\"0\" role=\"description\">a</Item>";
+    cr_expect(gdal_band_names(text, 3, names, NULL) == IMGSTAT_OK);
     cr_expect_str_eq(names[0], "");
     cr_expect_str_eq(names[1], "near & infrared");
-    gdal_band_names("<GDALMetadata><Item sample=\"0\" role=\"description\">a</Item>", 3, names);
+    cr_expect(gdal_band_names(damaged, 3, names, NULL) == IMGSTAT_OK);
     cr_expect_str_eq(names[0], "");
 }
 
