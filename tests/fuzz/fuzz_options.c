@@ -4,8 +4,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fopencookie */
 #endif
-#include "option_table.h"
-#include "options.h"
+#include "options/options.h"
+#include "options/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

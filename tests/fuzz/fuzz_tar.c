@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create, memmem */
 #endif
-#include "tar.h"
+#include "inputs/tar.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,12 +10,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "measure/shard_team.h"
 #include "program.h"
-#include "shard_team.h"
-#include "status.h"
-#include "temporary.h"
-#include "terminal.h"
-#include "text.h"
+#include "text/status.h"
+#include "text/temporary.h"
+#include "text/terminal.h"
+#include "text/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* program.c: finds the subcommand, runs it, ends with its status. */
 #include "program.h"
-#include "commands.h"
-#include "help.h"
-#include "nearest.h"
-#include "option_table.h"
-#include "option_value.h"
-#include "sandbox.h"
-#include "status.h"
-#include "text.h"
+#include "commands/commands.h"
+#include "options/help.h"
+#include "options/sandbox.h"
+#include "options/table.h"
+#include "options/value.h"
+#include "text/nearest.h"
+#include "text/status.h"
+#include "text/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
