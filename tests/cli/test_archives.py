@@ -248,5 +248,39 @@ def test_damaged(program, folder):
     check(done.stderr == b"none.tar: no image in this archive\n", f"no image: {done.stderr!r}")
 
 
+def test_no_result_replaces_an_archive(program, folder):
+    # With --force the output of a member, a transfer, a report, a plot or records took the place of the archive and all that is in it.
+    if not is_built_in(program, folder):
+        return
+    write(folder / "a.tar", [("a.png", png(2, 2, 8, bytes(range(4)))), ("b.png", png(2, 2, 8, bytes(4)))])
+    (folder / "link.svg").symlink_to("a.tar")
+    (folder / "list").write_bytes(b"a.tar\0")
+    (folder / "member").write_bytes(b"./a.tar/b.png\0")
+    kept = (folder / "a.tar").read_bytes()
+    new = ("normalize", "a.tar/b.png", "-o", "new.png")
+    for words, sentence in ((("normalize", "a.tar/b.png", "-o", "a.tar"), "a.tar would replace a.tar, which is an input as well"),
+                            (("equalize", "a.tar/b.png", "-o", "./a.tar"), "./a.tar would replace a.tar, which is an input as well"),
+                            ((*new, "--save-transfer", "a.tar"), "the transfer would replace a.tar, which is an input"),
+                            ((*new, "--report", "a.tar"), "the report would replace a.tar, which is an input"),
+                            (("normalize", "a.tar", "-o", "new", "--report", "a.tar"), "the report would replace a.tar, which is an input"),
+                            (("normalize", "--together", "a.tar", "--save-transfer", "a.tar"), "the transfer would replace a.tar, which is an input"),
+                            (("normalize", "--files0-from", "member", "-o", "new", "--report", "a.tar"),
+                             "the report would replace ./a.tar, which is an input"),
+                            (("report", "a.tar/b.png", "-o", "a.tar"), "a.tar would replace a.tar/b.png, which is an input"),
+                            (("report", "a.tar/b.png[0]", "-o", "a.tar"), "a.tar would replace a.tar/b.png[0], which is an input"),
+                            (("report", "--files0-from", "list", "-o", "a.tar"), "a.tar would replace a.tar, which is an input"),
+                            (("report", "--include", "*.tar", ".", "-o", "a.tar"), "a.tar would replace ./a.tar, which is an input"),
+                            (("stats", "--by", "all", "a.tar/b.png", "--save-record", "a.tar"), "a.tar would replace a.tar/b.png, which is an input"),
+                            (("stats", "--by", "all", "--files0-from", "member", "--save-record", "a.tar"),
+                             "a.tar would replace ./a.tar, which is an input"),
+                            (("hist", "a.tar/b.png", "--plot", "link.svg"), "link.svg would replace a.tar/b.png, which is an input"),
+                            (("compare", "a.tar/b.png", "a.tar/a.png", "--plot", "link.svg"), "link.svg would replace a.tar/b.png, which is an input")):
+        done = run(program, *words, "--force", cwd=folder, status=None)
+        check((done.returncode, done.stderr.splitlines()[:1]) == (2, [f"imgstat {words[0]}: {sentence}".encode()]), f"{words}: {done.stderr!r}")
+        check((folder / "a.tar").read_bytes() == kept, f"{words}: the archive stays")
+    run(program, "normalize", "--force", "a.tar/b.png", "-o", ".", cwd=folder)
+    check((folder / "b.png").exists(), "beside the archive")
+
+
 if __name__ == "__main__":
     main(globals())

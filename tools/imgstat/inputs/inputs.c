@@ -96,6 +96,11 @@ bool input_is_same_file(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
+const char *input_file(const Input *input)
+{
+    return input->member != NULL ? tar_member_archive(input->member) : input->path;
+}
+
 ImgstatJob input_job(const Input *input)
 {
     return (ImgstatJob){.input = input->path,

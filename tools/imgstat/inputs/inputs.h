@@ -35,6 +35,8 @@ bool input_is_file(const char *path);
 int input_cause_that_may_pass(int cause);
 /* Whether two paths lead to one file that exists. */
 bool input_is_same_file(const char *a, const char *b);
+/* Returns the path of the file that an input lies in: its own, or that of its archive. */
+const char *input_file(const Input *input);
 /* Returns the job of an input that leads to an image. The input owns what it points to. */
 ImgstatJob input_job(const Input *input);
 /* Opens the file or member of a job. */

@@ -142,6 +142,11 @@ const ImgstatInput *tar_member_input(const TarMember *member)
     return &member->input;
 }
 
+const char *tar_member_archive(const TarMember *member)
+{
+    return member->file->path;
+}
+
 void tar_member_release(TarMember *member)
 {
     if (member == NULL)
@@ -415,6 +420,12 @@ void tar_close(Tar *tar)
 }
 
 const ImgstatInput *tar_member_input(const TarMember *member)
+{
+    (void)member;
+    return NULL;
+}
+
+const char *tar_member_archive(const TarMember *member)
 {
     (void)member;
     return NULL;

@@ -33,6 +33,8 @@ void tar_close(Tar *tar); /* accepts NULL */
 
 /* Returns the source of a member. Threads may read it and other members of the archive at once. */
 const ImgstatInput *tar_member_input(const TarMember *member);
+/* Returns the path of the archive; it lives as long as its members. */
+const char *tar_member_archive(const TarMember *member);
 void tar_member_release(TarMember *member); /* accepts NULL; on the thread of tar_next */
 
 #endif

@@ -3,6 +3,7 @@
 #include "options/check.h"
 #include "inputs/inputs.h"
 #include "options/value.h"
+#include "text/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,16 @@ bool option_is_standard_output(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Whether `input`, a file or FILE[LIST], is the file of `output`. */
+/* Whether `input`, a file, FILE[LIST] or a member of an archive, lies in the file of `output`. */
 static bool is_file_of(const char *input, const char *output)
 {
     char *path = NULL, *pages = NULL;
-    const bool paged = input_names_pages(input, &path, &pages);
-    const bool same = input_is_same_file(paged ? path : input, output);
+    if (!input_names_pages(input, &path, &pages))
+        path = text_copy(input);
+    const size_t archive = tar_length(path);
+    if (archive > 0)
+        path[archive] = '\0';
+    const bool same = input_is_same_file(path, output);
     free(path);
     free(pages);
     return same;
@@ -33,8 +38,9 @@ static bool check_members(const char *name, const Options *o, const char *output
         return true; /* directories have no such inputs, and may be large */
     InputStream *const stream = inputs_open(o, (InputPart){0}, false);
     while (is_kept && inputs_next_one(stream, &input)) {
-        is_kept = input.problem != NULL || !input_is_same_file(input.path, output) ||
-                  usage_error(name, "%s would replace %s, which is an input", output, input.path);
+        const char *const file = input_file(&input);
+        is_kept = input.problem != NULL || !input_is_same_file(file, output) ||
+                  usage_error(name, "%s would replace %s, which is an input", output, file);
         input_release(&input);
     }
     inputs_close(stream);

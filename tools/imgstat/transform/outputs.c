@@ -159,7 +159,7 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
 typedef struct Identity {
     dev_t device;
     ino_t inode;
-    const ImgstatJob *job; /* NULL: a reference, a mask, a saved transfer, records, a list */
+    const ImgstatJob *job; /* NULL: an archive, a mask, records, a list, or another file beside */
     const char *path;
 } Identity;
 
@@ -215,14 +215,23 @@ static size_t identify(const char *path, const ImgstatJob *job, Identity *out)
     return 1;
 }
 
-static bool check_inputs_kept(const Options *o, const Outputs *outputs)
+static bool check_inputs_kept(const Options *o, const InputList *images, const Outputs *outputs)
 {
     const char *const reference = o->transform.reference;
     Identity *const inputs = text_alloc((outputs->n + 6) * sizeof *inputs);
     char *path = NULL, *page = NULL; /* the parts of a reference "file[page]" */
-    size_t n = 0;
-    for (size_t i = 0; i < outputs->n; i++)
-        n += identify(outputs->jobs[i].input, &outputs->jobs[i], &inputs[n]);
+    const char *archive = NULL;
+    size_t n = 0, job = 0;
+    for (size_t i = 0; i < images->n; i++) {
+        const Input *const image = &images->items[i];
+        const char *const file = input_file(image);
+        if (image->problem != NULL)
+            continue;
+        const ImgstatJob *const own = &outputs->jobs[job++];
+        if (file != archive) /* one of many members stands for all */
+            n += identify(file, image->member == NULL ? own : NULL, &inputs[n]);
+        archive = file;
+    }
     const bool paged = reference != NULL && input_names_pages(reference, &path, &page);
     n += identify(paged ? path : reference, NULL, &inputs[n]);
     n += identify(o->transform.transfer, NULL, &inputs[n]);
@@ -317,7 +326,7 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
         out->jobs[out->n] = input_job(input);
         out->jobs[out->n++].output = path;
     }
-    return check_distinct(options, out) && check_inputs_kept(options, out);
+    return check_distinct(options, out) && check_inputs_kept(options, inputs, out);
 }
 
 /* mkdir -p of the folder that `path` lies in; path is changed and restored. */
