@@ -32,12 +32,19 @@ static bool is_source(const Source *source, const char *path)
            from.st_dev == to.st_dev && from.st_ino == to.st_ino;
 }
 
-/* A file that takes the place of its input has all images of it. */
-static ImgstatResult refuse_loss(const ImgstatFile *file, const ImgstatJob *job, ImgstatError *err)
+/* A file that takes the place of its input has all images of it, and `replace` asks for it: an
+ * output that was cut is written anew without. */
+static ImgstatResult refuse_loss(const ImgstatFile *file, const ImgstatJob *job, bool redoes,
+                                 bool replace, ImgstatError *err)
 {
     const PageList *const list = &file->decoder->list;
     uint32_t images = 0, chosen = 0;
-    if (!job->pages || job->sink || !is_source(file->source, job->output))
+    if (job->sink || !is_source(file->source, job->output))
+        return IMGSTAT_OK;
+    if (redoes && !replace)
+        return error_file(err, IMGSTAT_ERR_ARG, job->output,
+                          "is the input itself, which is not whole: name another output");
+    if (!job->pages)
         return IMGSTAT_OK;
     for (uint32_t i = 0; i < list->n; i++)
         images += list->entry[i].role == IMGSTAT_ROLE_IMAGE;
@@ -373,7 +380,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                .replace = write->replace || worker->redoes,
                                .mode = mode_of(decoder->source),
                                .most = work_output_bytes(decoder)};
-    IMGSTAT_TRY(refuse_loss(file, job, err));
+    IMGSTAT_TRY(refuse_loss(file, job, worker->redoes, write->replace, err));
     OutputFile output;
     ImgstatResult res =
         output_file_open(&output, format, &place, &options, warnings, &worker->device->cancel, err);

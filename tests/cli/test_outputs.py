@@ -262,6 +262,21 @@ def test_no_result_replaces_an_input(program, folder):
     run(program, "merge", "--force", "r.rec", "-o", "r.rec", cwd=folder)  # it is read first
 
 
+def test_existing_outputs_are_no_inputs(program, folder):
+    # With --skip-existing or --state an input that was cut was taken for a cut output of itself, and replaced by what could be read of it.
+    copies(folder, a_png="good-example.png", t_tif="good-example.tif")
+    (folder / "c.png").write_bytes((folder / "a.png").read_bytes()[:-2])
+    shutil.copy(TESTDATA / "bad-truncated.png", folder / "d.png")
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    for words in (["c.png", "-o", "c.png", "--skip-existing"], ["d.png", "-o", "./d.png", "--skip-existing", "--salvage"],
+                  ["a.png", "c.png", "-o", ".", "--skip-existing"], [".", "-o", ".", "--skip-existing"],
+                  ["t.tif", "--match", "c.png", "-o", "c.png", "--skip-existing"],
+                  ["a.png", "c.png", "-o", ".", "--state", "one", "--shards", "1"], [".", "-o", ".", "--state", "two", "--shards", "2"]):
+        done = run(program, "normalize", *words, cwd=folder, status=2)
+        check(b"is the input itself" in done.stderr or b"which is an input as well" in done.stderr, f"{words}: {done.stderr!r}")
+    check({path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == kept, "all are as they were")
+
+
 def test_missing_folders_are_seen_before_the_work(program, folder):
     # All images were measured, or written, before the sentence came.
     copies(folder, a_png="good-example.png", bad_png="bad-crc.png")

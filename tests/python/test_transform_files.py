@@ -111,6 +111,16 @@ def test_two_files_for_one_target(tmp_path, testdata):
     assert not out.exists()
 
 
+def test_a_cut_input_is_no_cut_output(tmp_path, testdata):
+    """Its own output, with skip_existing, it was replaced by what could be read of it."""
+    image = tmp_path / "a.png"
+    image.write_bytes((testdata / "good-example.png").read_bytes()[:-2])
+    kept = image.read_bytes()
+    done, = imgstat.transform_files([(image, image)], skip_existing=True)
+    assert done.error.code == "argument" and "is the input itself" in str(done.error)
+    assert image.read_bytes() == kept
+
+
 def test_mistakes(folder):
     t = imgstat.Record.of(folder / "0.png").transfer("stretch")
     for wrong, kind in (({"method": "other"}, ValueError), ({"foo": 1}, TypeError), ({"together": "x"}, ValueError),

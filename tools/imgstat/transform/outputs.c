@@ -242,8 +242,7 @@ static bool check_inputs_kept(const Options *o, const InputList *images, const O
     qsort(inputs, n, sizeof *inputs, by_identity);
     bool good = check_beside(o, "the transfer", o->transform.save_transfer, inputs, n) &&
                 check_beside(o, "the report", o->report, inputs, n);
-    const bool writes = o->transform.output != NULL && !o->transform.skip_existing;
-    for (size_t i = 0; good && writes && i < outputs->n; i++) {
+    for (size_t i = 0; good && o->transform.output != NULL && i < outputs->n; i++) {
         const Identity *const found = find(inputs, n, outputs->jobs[i].output);
         good = found == NULL || check_one(o, &outputs->jobs[i], found);
     }
