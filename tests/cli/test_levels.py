@@ -199,6 +199,23 @@ def test_thumbnails(program, folder):
     check(shape(read(out).chain) == [(20, 15, 0, [])], "a thumbnail that is named is an image")
 
 
+def test_plot_shows_the_first_image(program, folder):
+    # It was page 0, a thumbnail in DNG.
+    small = [[7 * (x + y) % 256 for x in range(20)] for y in range(15)]
+    for name, pages, title in (("dng.tif", [gray(small, "B", fields=REDUCED, subs=[gray(BASE)])], "dng.tif [0.0], 96 x 64, u16"),
+                               ("mask.tif", [gray(small, "B", fields=MASK), gray(BASE)], "mask.tif [1], 96 x 64, u16"),
+                               ("two.tif", [gray(small, "B"), gray(BASE)], "two.tif [0], 20 x 15, u8"),
+                               ("one.tif", [gray(BASE)], "one.tif, 96 x 64, u16")):
+        (folder / name).write_bytes(write(pages))
+        svg = run(program, "hist", "--plot", "-", name, cwd=folder).stdout.decode()
+        check(f">{title}<" in svg and svg.count("<svg") == 1, f"{name}: {svg[400:600]}")
+        with open(folder / name, "rb") as image:
+            svg = run(program, "hist", "--plot", "-", "-", stdin=image).stdout.decode()
+        check(f">{title.replace(name, '-')}<" in svg and svg.count("<svg") == 1, f"standard input, {name}: {svg[400:600]}")
+    svg = run(program, "hist", "--plot", "-", "dng.tif[0]", cwd=folder).stdout.decode()
+    check(">dng.tif, 20 x 15, u8<" in svg or ">dng.tif [0], 20 x 15, u8<" in svg, "the thumbnail, if it is named")
+
+
 def test_thumbnail_of_exif(program, folder):
     """JPEG data without a size behind the image: the file was refused."""
     name, out, plain = folder / "in.tif", folder / "out.tif", folder / "plain.tif"

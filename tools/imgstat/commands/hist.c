@@ -22,6 +22,8 @@ static bool print_page(void *context, const Report *report, FILE *out, FILE *err
     (void)context;
     const Options *const o = report->options;
     const Plot plot = plot_of(report);
+    if (o->plot != NULL && report->continues)
+        return true; /* a plot shows one image: the first */
     if (o->plot != NULL)
         return plot_file_write(o->plot, o->force, &plot, out, err);
     switch (o->style) {
@@ -100,6 +102,24 @@ static bool check_plot(const Options *o, InputStream *inputs, const InputList *w
     return false;
 }
 
+/* Returns the name of the first image of a file, which the caller frees. NULL: it can be read only
+ * once, or not at all. */
+static char *first_image(const Options *o, const Input *input)
+{
+    const ImgstatJob job = input_job(input);
+    const ImgstatOpen how = options_open(o);
+    ImgstatFile *file = NULL;
+    ImgstatError error;
+    uint32_t page = 0, n = 0;
+    char name[64] = "";
+    if (input->problem == NULL && input_is_readable_again(&job) &&
+        input_open(&job, &how, &file, &error) == IMGSTAT_OK &&
+        imgstat_file_find(file, NULL, &page, 1, &n, &error) == IMGSTAT_OK && n > 0)
+        (void)imgstat_file_page_name(file, page, name, sizeof name);
+    imgstat_file_close(file);
+    return *name != '\0' ? text_copy(name) : NULL;
+}
+
 /* Prints a record of a data set. */
 static bool print_merged(void *context, const Report *report)
 {
@@ -120,7 +140,7 @@ static void work(PartRun *run)
     } else if (check_plot(o, run->inputs, &window)) {
         if (o->plot != NULL && o->by != IMGSTAT_BY_FILE && window.n == 1 &&
             window.items[0].pages == NULL)
-            window.items[0].pages = text_copy("0"); /* a plot shows one page: the first */
+            window.items[0].pages = first_image(o, &window.items[0]);
         const ImgstatMeasure how = plan_measure(o);
         const MeasureFiles what = {
             .part = run, .window = &window, .how = &how, .print = print_page};

@@ -197,7 +197,7 @@ static const Option rows[] = {
     {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
      .commands = HIST, .group = GROUP_PLOT,
      .help = "Write a plot of one image to FILE.svg or FILE.png; - is SVG on standard output",
-     .more = "It shows the first page unless --page names another."},
+     .more = "It shows the first image unless --page names another."},
     {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
      .commands = COMPARE, .group = GROUP_PLOT,
      .help = "Draw both distributions of each channel to FILE.svg or FILE.png; - is SVG on standard "
