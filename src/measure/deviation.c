@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* deviation.c: the deviation of doubles whose squares overflow. Squares of distances divided by
- * 2^600 do not overflow, and what they lose is far below such a deviation. */
+/* deviation.c: the deviation of doubles whose squares overflow or underflow. Squares of distances
+ * that are divided or multiplied by 2^600 do not overflow, and what they lose is far below such a
+ * deviation. */
 #include "measure/deviation.h"
 
 #include "measure/key_stream.h"
 #include "measure/mode.h"
 #include "record/statistics.h"
 
-/* Sums of the distances to `center` and of their squares; distances and center are divided by
- * 2^600. */
+/* Sums of the distances to `center` and of their squares; distances and center are multiplied by
+ * 2^scale. */
 typedef struct Distances {
+    int scale;
     double center;
     ExactSum power[2];
     uint64_t added;
 } Distances;
 
-static double scaled(uint64_t key)
+static double scaled(uint64_t key, int scale)
 {
-    return ldexp(sample_double(IMGSTAT_F64, key), -600);
+    return ldexp(sample_double(IMGSTAT_F64, key), scale);
 }
 
 static void add_distances(void *context, uint64_t key, uint64_t count)
 {
     enum { NORMALIZE = 1 << 30 };
     Distances *const d = context;
-    const double distance = scaled(key) - d->center;
+    const double distance = scaled(key, d->scale) - d->center;
     for (; count > 0; count--) {
         exact_add(&d->power[0], distance);
         exact_add(&d->power[1], distance * distance);
@@ -47,10 +49,10 @@ static void add_distances_of(void *context, uint64_t *keys, uint64_t *spare, siz
 
 bool deviation_needs_bins(const Record *record)
 {
-    bool overflow = false;
-    for (uint16_t c = 0; record->sample == IMGSTAT_F64 && c < record->channels; c++)
-        overflow |= record->tally[c].sum2_overflow > 0; /* also where sums overflow */
-    return overflow;
+    bool lacks = false;
+    for (uint16_t c = 0; c < record->channels; c++)
+        lacks |= statistics_lack_squares(record, c);
+    return lacks;
 }
 
 ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned ddof,
@@ -58,7 +60,8 @@ ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned dd
 {
     const Tally *const tally = &record->tally[channel];
     const size_t bins = sample_record_bins(record->sample);
-    Distances distances = {.center = scaled(tally->min_key)};
+    const int scale = tally->sum2_overflow > 0 ? -600 : 600;
+    Distances distances = {.scale = scale, .center = scaled(tally->min_key, scale)};
     const KeyStream stream = {.sample = record->sample,
                               .channel = channel,
                               .reads = reads,
@@ -66,13 +69,13 @@ ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned dd
                               .keys = add_distances_of,
                               .run = add_distances,
                               .context = &distances};
-    if (record->sample != IMGSTAT_F64 || !(record->parts & RECORD_BINS) ||
-        tally->sum2_overflow == 0 || tally->n <= ddof)
+    if (!statistics_lack_squares(record, channel) || !(record->parts & RECORD_BINS) ||
+        tally->n <= ddof)
         return IMGSTAT_OK;
     IMGSTAT_TRY(key_stream_walk(&stream, record->bins + channel * bins, 0, bins, err));
     for (int k = 0; k < 2; k++)
         exact_normalize(&distances.power[k]);
-    const double found = ldexp(statistics_stddev(distances.power, tally->n, ddof), 600);
+    const double found = ldexp(statistics_stddev(distances.power, tally->n, ddof), -scale);
     *stddev = isfinite(found) ? found : (double)NAN;
     return IMGSTAT_OK;
 }

@@ -318,6 +318,16 @@ void statistics_fill_counts(const Record *record, uint16_t channel, ImgstatStats
     out->max_at = tally->max_at;
 }
 
+bool statistics_lack_squares(const Record *record, uint16_t channel)
+{
+    const Tally *const tally = &record->tally[channel];
+    if (record->sample != IMGSTAT_F64 || tally->n == 0)
+        return false;
+    const double lo = sample_double(IMGSTAT_F64, tally->min_key),
+                 hi = sample_double(IMGSTAT_F64, tally->max_key);
+    return tally->sum2_overflow > 0 || (lo < hi && hi - lo < 0x1p-450);
+}
+
 void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool shape,
                      const Central *central, ImgstatStats *out, char sum[48])
 {
@@ -338,7 +348,7 @@ void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool
         double_text(out->sum, sum);
     out->mean = mean_of(&sums, tally->n);
     out->variance = variance_of(&sums, tally->n, ddof);
-    out->stddev = sqrt(out->variance);
+    out->stddev = statistics_lack_squares(record, channel) ? (double)NAN : sqrt(out->variance);
     if (!shape)
         return;
     if (narrow)

@@ -11,6 +11,10 @@ ImgstatStats statistics_undefined(ImgstatSample sample);
 /* Fills the counts and extrema. */
 void statistics_fill_counts(const Record *record, uint16_t channel, ImgstatStats *out);
 
+/* Whether sums of squares of doubles do not have the deviation: squares have overflowed, or those
+ * of distances are too small for a double. */
+bool statistics_lack_squares(const Record *record, uint16_t channel);
+
 /* Fills everything but median, mode and entropy, which are left undefined, and the text of the sum.
  * shape: skewness and kurtosis, for which wide types need `central` (else NULL), taken about
  * statistics_center. */

@@ -242,6 +242,23 @@ Test(traps, extremes)
     stats = measure_stats(&image, &how);
     cr_assert(stats.sum == 3e-323 && stats.mean == 1e-323 && stats.median == 1e-323 &&
               stats.variance == 0);
+    cr_assert_eq(stats.stddev, 5e-324, "sqrt(2 / 3) times that is nearest to it");
+    /* The squares underflow, the deviation does not: it was 0. */
+    const double close[4] = {1e-200, 2e-200, 3e-200, 4e-200};
+    image = measure_wrap(close, 4, 1, 1, IMGSTAT_F64);
+    for (unsigned ddof = 0; ddof < 2; ddof++) {
+        const ImgstatMeasure deviation = {.ddof = ddof};
+        stats = measure_stats(&image, &deviation);
+        cr_assert(stats.mean == 2.5e-200 && stats.variance == 0);
+        cr_assert(is_near(stats.stddev, 1e-200L * sqrtl(5.0L / (4 - ddof)), 2e-16));
+    }
+    const double edge[2] = {0x1p-450, 0}, below[2] = {0x1.fffffp-451, 0};
+    image = measure_wrap(edge, 2, 1, 1, IMGSTAT_F64);
+    stats = measure_stats(&image, NULL);
+    cr_assert_eq(stats.stddev, 0x1p-451, "from sums");
+    image = measure_wrap(below, 2, 1, 1, IMGSTAT_F64);
+    stats = measure_stats(&image, NULL);
+    cr_assert_eq(stats.stddev, 0x1.fffffp-452, "from a further read");
 }
 
 /* ---- Ends of full scale ---- */
