@@ -26,8 +26,8 @@ static bool remember(Warnings *warnings, uint64_t hash)
             return false;
     if (!warnings->seen) {
         warnings->seen = calloc(MAX_WARNINGS, sizeof *warnings->seen);
-        if (!warnings->seen)
-            return false;
+        if (!warnings->seen) /* rather twice than never */
+            return true;
     }
     if (warnings->n_seen == MAX_WARNINGS)
         return false;

@@ -81,8 +81,9 @@ static void note_error(TiffDecoder *td, const char *text)
 /* libtiff goes on without what it has no memory for, which may be pixels of another meaning. */
 static bool is_out_of_memory(const char *text)
 {
-    static const char *const signs[] = {"Out of memory", "ailed to allocate", "annot allocate",
-                                        "Registering anonymous field"};
+    static const char *const signs[] = {"Out of memory",  "ailed to allocate",
+                                        "annot allocate", "Registering anonymous field",
+                                        "malloc(",        "Insertion in tif_map"};
     for (size_t i = 0; i < ARRAY_LEN(signs); i++)
         if (strstr(text, signs[i]))
             return true;
