@@ -722,8 +722,8 @@ IMGSTAT_API void imgstat_dataset_list_failures(ImgstatDataset *dataset, size_t m
 IMGSTAT_API void imgstat_dataset_account(ImgstatDataset *dataset, ImgstatAccount *out);
 
 /* ---- Transfers ---------------------------------------------------------------------------
- * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas.
- */
+ * A transfer maps the samples of one type to an output range, and never changes: threads may share
+ * it. docs/transforms.md has the formulas. */
 
 typedef enum ImgstatTransform {
     IMGSTAT_STRETCH,    /* smallest and largest value to the ends of the output range */
