@@ -156,6 +156,21 @@ def test_array_interface():
                   {"strides": (4,)}, {"shape": (1,) * 9}, {"data": (1, 2, 3)}, {"shape": (2, -3)}):
         with pytest.raises((TypeError, ValueError)):
             imgstat.stats(Interface(x, **wrong))
+    for typestr in ("i4", "<i4x", "?i4", "<i", "<i-4"):  # some were read as other types and byte orders
+        with pytest.raises(TypeError, match="typestr|elements of type"):
+            imgstat.stats(Interface(x, typestr=typestr))
+
+
+@pytest.mark.parametrize("name", ["__array_interface__", "__cuda_array_interface__"])
+def test_masks_of_interfaces(name):
+    """They were ignored, and masked samples counted."""
+    class Masked:
+        pass
+    x = picture("i4")
+    setattr(Masked, name, {**x.__array_interface__, "mask": x > 3})
+    with pytest.raises(TypeError, match="with a mask: give it as mask="):
+        imgstat.stats(Masked())
+    assert same(imgstat.stats(Interface(x, mask=None)), x)
 
 
 def test_what_numpy_makes_of_objects():
@@ -174,6 +189,26 @@ def test_what_numpy_makes_of_objects():
             raise RuntimeError("not now")
     with pytest.raises(RuntimeError, match="not now"):
         imgstat.stats(Fails())
+
+    class Masked:
+        def __array__(self, dtype=None, copy=None):
+            return np.ma.array(picture(), mask=picture() > 3)
+    with pytest.raises(TypeError, match="masked array"):
+        imgstat.stats(Masked())
+
+
+@pytest.mark.parametrize("error", [RuntimeError("not now"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize("name", ["__fspath__", "__array_finalize__", "__cuda_array_interface__", "__dlpack__", "__array_interface__",
+                                  "__array__", "read"])
+def test_attributes_that_fail(name, error):
+    """They were as if they were not there: the object was of no known kind, and Ctrl-C was lost."""
+    class Failing:
+        def __getattr__(self, asked):
+            raise error if asked == name else AttributeError(asked)
+    for call in (imgstat.stats, imgstat.equalize, imgstat.Record.of):
+        if name not in ("__fspath__", "read") or call is not imgstat.equalize:
+            with pytest.raises(type(error)):
+                call(Failing())
 
 
 class Exporter:

@@ -168,6 +168,73 @@ def test_failing_objects(testdata):
         imgstat.open(Backwards(data))
 
 
+class Lacking(io.BytesIO):
+    """An attribute of it cannot be had."""
+
+    def __getattribute__(self, name):
+        if name == type(self).lacks:
+            raise type(self).error
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError("none left"), RuntimeError("not now")])
+@pytest.mark.parametrize("lacks", ["read", "seek", "readinto", "name"])
+def test_attributes_that_fail(lacks, error):
+    """They were as if they were not there, and Ctrl-C was lost."""
+    to = io.BytesIO()
+    imgstat.save(np.arange(30, dtype="u1").reshape(5, 6), to, format="png")
+    kind = type("Failing", (Lacking,), {"lacks": lacks, "error": error})
+    if lacks == "name" and isinstance(error, RuntimeError):  # it is for messages alone
+        assert imgstat.open(kind(to.getvalue())).name == "image"
+        return
+    with pytest.raises((type(error), imgstat.Error)) as raised:
+        imgstat.open(kind(to.getvalue())).stats()
+    assert error in (raised.value, raised.value.__cause__)
+
+
+def test_objects_without_memory_and_with_odd_counts():
+    """The sentence ended after "cannot be read: ", and a count below 0 was the end of the file."""
+    to = io.BytesIO()
+    imgstat.save(np.arange(30, dtype="u1").reshape(5, 6), to, format="png")
+
+    class Odd(io.BytesIO):
+        def readinto(self, memory):
+            if self.count is None:
+                raise MemoryError
+            return self.count
+
+        def write(self, part):
+            raise MemoryError
+
+    for Odd.count, code, sentence in ((None, "memory", "out of memory"), (-5, "io", "the object read -5 bytes")):
+        for how in ({}, {"salvage": True}):
+            with pytest.raises(imgstat.Error, match=f"^image: cannot be read: {sentence}$") as raised:
+                imgstat.open(Odd(to.getvalue()), **how).stats()
+            assert raised.value.code == code
+    with pytest.raises(imgstat.Error, match="^image: cannot be written: out of memory$") as raised:
+        imgstat.save(np.zeros((3, 3), "u1"), Odd(), format="png")
+    assert raised.value.code == "memory"
+
+
+def test_files_that_cannot_be_listed_again(tmp_path):
+    """What they raised was lost."""
+    path = tmp_path / "wide.tif"
+    imgstat.save(np.random.default_rng(0).random((30, 30), np.float32), path)
+
+    class Once(list):
+        lists = 0
+
+        def __iter__(self):
+            Once.lists += 1
+            if Once.lists > 1:
+                raise RuntimeError("only once")
+            return super().__iter__()
+
+    data = imgstat.Dataset.of([path])
+    with pytest.raises(RuntimeError, match="only once"):
+        data.stats(Once([path]), percentiles=[1, 50])
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
 def test_interruptions_that_the_library_gets_over(error):
     """Of a file that is salvaged a failed read is no error."""

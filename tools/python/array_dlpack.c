@@ -24,7 +24,7 @@ static int read_device(PyObject *array, const char *what, DLDevice *out)
         return -1;
     const bool pair = PyTuple_Check(device) && PyTuple_Size(device) == 2;
     PyObject *const type = pair ? PyNumber_Long(PyTuple_GetItem(device, 0)) : NULL;
-    PyObject *const id = pair ? PyNumber_Long(PyTuple_GetItem(device, 1)) : NULL;
+    PyObject *const id = type ? PyNumber_Long(PyTuple_GetItem(device, 1)) : NULL;
     if (type && id)
         *out = (DLDevice){(int32_t)PyLong_AsLong(type), (int32_t)PyLong_AsLong(id)};
     else if (!PyErr_Occurred())

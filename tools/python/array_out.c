@@ -414,11 +414,24 @@ static PyObject *call_of_module(const char *module, const char *function, PyObje
     return result;
 }
 
+/* Without memory for a buffer, numpy makes an array of one object. */
+static PyObject *numpy_array(PyObject *array)
+{
+    PyObject *const result = call_of_module("numpy", "asarray", array);
+    PyObject *const n_dims = result ? PyObject_GetAttrString(result, "ndim") : NULL;
+    const bool good = n_dims && PyLong_AsLong(n_dims) == array_parts(array)->n_dims;
+    Py_XDECREF(n_dims);
+    if (good)
+        return result;
+    Py_XDECREF(result);
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+}
+
 PyObject *array_as(PyObject *array, ArrayKind kind)
 {
     if (!array || kind == ARRAY_PLAIN)
         return array;
-    PyObject *const result = kind == ARRAY_NUMPY   ? call_of_module("numpy", "asarray", array)
+    PyObject *const result = kind == ARRAY_NUMPY   ? numpy_array(array)
                              : kind == ARRAY_TORCH ? call_of_module("torch", "from_dlpack", array)
                              : kind == ARRAY_CUPY
                                  ? call_of_module("cupy", "from_dlpack", array)

@@ -4,6 +4,7 @@
 #include "array_out.h"
 #include "driver.h"
 #include "error.h"
+#include "lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static int set_format(ArrayView *view, const char *what, const char *format, siz
 {
     const char *const name = format ? format : "B";
     const char *letter = name;
-    if (strchr("@=<>!", *letter))
+    if (*letter && strchr("@=<>!", *letter))
         view->swapped = *letter == '>' || *letter == '!', letter++;
     char kind = 0;
     if (*letter && !letter[1])
@@ -168,8 +169,11 @@ static int set_typestr(ArrayView *view, const char *what, PyObject *text)
             PyErr_Format(PyExc_TypeError, "%s has an array interface without a typestr", what);
         return -1;
     }
+    char *end;
+    const size_t bytes = strtoul(type + 2, &end, 10);
     view->swapped = *type == '>';
-    return set_sample(view, what, type[1], (size_t)strtoul(type + 2, NULL, 10), type);
+    return strchr("<>|=", *type) && !*end ? set_sample(view, what, type[1], bytes, type)
+                                          : wrong_type(what, type);
 }
 
 /* offset: in the buffer of host memory; NULL: 0. */
@@ -192,15 +196,16 @@ static int set_buffer(ArrayView *view, const char *what, PyObject *data, PyObjec
 /* (address, read-only), or of host memory an object with a buffer. */
 static int set_data(ArrayView *view, const char *what, PyObject *interface)
 {
-    PyObject *const data = PyDict_GetItemString(interface, "data");
+    PyObject *const data = dict_find(interface, "data");
     if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2) {
         view->data = (uintptr_t)PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0));
         view->readonly = PyObject_IsTrue(PyTuple_GetItem(data, 1)) != 0;
         return PyErr_Occurred() ? -1 : 0;
     }
     if (data && PyObject_CheckBuffer(data) && view->memory == IMGSTAT_HOST)
-        return set_buffer(view, what, data, PyDict_GetItemString(interface, "offset"));
-    PyErr_Format(PyExc_TypeError, "%s has an array interface without data", what);
+        return set_buffer(view, what, data, dict_find(interface, "offset"));
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s has an array interface without data", what);
     return -1;
 }
 
@@ -222,13 +227,17 @@ static int check_length(const ArrayView *view, const char *what)
 /* interface: the dictionary. */
 static int view_interface(PyObject *array, const char *what, PyObject *interface, ArrayView *view)
 {
-    PyObject *const shape = PyDict_GetItemString(interface, "shape");
-    PyObject *const strides = PyDict_GetItemString(interface, "strides");
-    if (!shape) {
-        PyErr_Format(PyExc_TypeError, "%s has an array interface without a shape", what);
+    PyObject *const mask = dict_find(interface, "mask");
+    PyObject *const shape = PyErr_Occurred() ? NULL : dict_find(interface, "shape");
+    PyObject *const strides = shape ? dict_find(interface, "strides") : NULL;
+    if (PyErr_Occurred())
+        return -1;
+    if (!shape || (mask && mask != Py_None)) {
+        PyErr_Format(PyExc_TypeError, "%s has an array interface %s", what,
+                     shape ? "with a mask: give it as mask=" : "without a shape");
         return -1;
     }
-    if (set_typestr(view, what, PyDict_GetItemString(interface, "typestr")) < 0 ||
+    if (set_typestr(view, what, dict_find(interface, "typestr")) < 0 ||
         set_data(view, what, interface) < 0 || read_numbers(shape, what, 0, view, view->shape) < 0)
         return -1;
     c_strides(view, imgstat_sample_bytes(view->sample));
@@ -247,20 +256,11 @@ static int view_interface(PyObject *array, const char *what, PyObject *interface
     return 0;
 }
 
-/* Like PyObject_GetAttrString, but NULL without an exception where there is none. */
-static PyObject *attribute(PyObject *object, const char *name)
-{
-    PyObject *const found = PyObject_GetAttrString(object, name);
-    if (!found && PyErr_ExceptionMatches(PyExc_AttributeError))
-        PyErr_Clear();
-    return found;
-}
-
 /* A copy of an array interface, which no other thread changes; NULL, without an exception where
  * there is none. */
 static PyObject *interface_of(PyObject *array, const char *what, const char *name)
 {
-    PyObject *const interface = attribute(array, name);
+    PyObject *const interface = attribute_find(array, name);
     PyObject *copy = NULL;
     if (interface && PyDict_Check(interface))
         copy = PyDict_Copy(interface);
@@ -291,7 +291,7 @@ static int view_cuda(State *state, PyObject *array, const char *what, PyObject *
     /* Without a stream of its own, an array is there for every stream. */
     if (view_interface(array, what, interface, view) < 0 ||
         array_stream(stream, array_legacy_stream, &otherwise) < 0 ||
-        array_stream(PyDict_GetItemString(interface, "stream"), otherwise, &own) < 0)
+        array_stream(dict_find(interface, "stream"), otherwise, &own) < 0 || PyErr_Occurred())
         return -1;
     view->device_id = driver_device_of(view->data);
     return set_stream(state, own, stream, view);
@@ -341,9 +341,9 @@ int array_stream(PyObject *stream, void *otherwise, void **out)
     if (!pair && !PyErr_ExceptionMatches(PyExc_AttributeError))
         return -1;
     PyErr_Clear();
-    PyObject *number = attribute(stream, "cuda_stream"); /* torch */
+    PyObject *number = attribute_find(stream, "cuda_stream"); /* torch */
     if (!number && !PyErr_Occurred())
-        number = attribute(stream, "ptr"); /* cupy */
+        number = attribute_find(stream, "ptr"); /* cupy */
     if (number && PyLong_Check(number)) {
         const int status = array_stream(number, otherwise, out);
         Py_DECREF(number);
@@ -362,9 +362,10 @@ static bool begins(const char *text, const char *root)
     return strncmp(text, root, n) == 0 && (text[n] == '\0' || text[n] == '.');
 }
 
-static ArrayKind kind_of(PyObject *array)
+/* 0, or -1 with an exception. */
+static int find_kind(PyObject *array, ArrayKind *out)
 {
-    PyObject *const module = attribute((PyObject *)Py_TYPE(array), "__module__");
+    PyObject *const module = attribute_find((PyObject *)Py_TYPE(array), "__module__");
     const char *const name =
         module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
     ArrayKind kind = ARRAY_PLAIN;
@@ -375,17 +376,17 @@ static ArrayKind kind_of(PyObject *array)
                : begins(name, "jax") || begins(name, "jaxlib") ? ARRAY_JAX
                                                                : ARRAY_PLAIN;
     Py_XDECREF(module);
-    PyErr_Clear();
-    if (kind == ARRAY_PLAIN && PyObject_HasAttrString(array, "__array_finalize__"))
-        return ARRAY_NUMPY; /* a class that is derived from numpy's */
-    return kind;
+    if (!PyErr_Occurred() && kind == ARRAY_PLAIN && attribute_has(array, "__array_finalize__"))
+        kind = ARRAY_NUMPY; /* a class that is derived from numpy's */
+    *out = kind;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* A masked array's buffer has the masked values, too. */
 static int refuse_masked(PyObject *array, const char *what, ArrayKind kind)
 {
-    if (kind != ARRAY_NUMPY || !PyObject_HasAttrString(array, "_fill_value"))
-        return 0;
+    if (kind != ARRAY_NUMPY || !attribute_has(array, "_fill_value"))
+        return PyErr_Occurred() ? -1 : 0;
     PyErr_Format(PyExc_TypeError,
                  "%s is a masked array: give its data, and mask=~numpy.ma.getmaskarray(x)", what);
     return -1;
@@ -396,7 +397,8 @@ static int view_made(PyObject *array, const char *what, ArrayView *view)
 {
     PyObject *const made = PyObject_CallMethod(array, "__array__", NULL);
     view->kind = ARRAY_NUMPY;
-    const int status = made ? view_buffer(made, what, view) : -1;
+    const int status =
+        made && refuse_masked(made, what, view->kind) == 0 ? view_buffer(made, what, view) : -1;
     Py_XDECREF(made); /* the buffer keeps it */
     return status;
 }
@@ -418,7 +420,7 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
         Py_DECREF(interface);
         return status;
     }
-    if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__dlpack__"))
+    if (!PyErr_Occurred() && attribute_has(array, "__dlpack__"))
         return array_view_dlpack(array, what, stream, view);
     if (!PyErr_Occurred())
         interface = interface_of(array, what, "__array_interface__");
@@ -428,7 +430,7 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
         Py_DECREF(interface);
         return status;
     }
-    if (!PyErr_Occurred() && PyObject_HasAttrString(array, "__array__"))
+    if (!PyErr_Occurred() && attribute_has(array, "__array__"))
         return view_made(array, what, view);
     PyObject *const type = PyErr_Occurred() ? NULL : PyType_GetName(Py_TYPE(array));
     if (type)
@@ -443,8 +445,8 @@ static int view_any(State *state, PyObject *array, const char *what, PyObject *s
 int array_view_open(State *state, PyObject *array, const char *what, PyObject *stream,
                     ArrayView *out)
 {
-    *out = (ArrayView){.kind = kind_of(array)};
-    if (view_any(state, array, what, stream, out) == 0)
+    *out = (ArrayView){.kind = ARRAY_PLAIN};
+    if (find_kind(array, &out->kind) == 0 && view_any(state, array, what, stream, out) == 0)
         return 0;
     array_view_close(out);
     return -1;

@@ -63,7 +63,6 @@ static void destroy(void *dataset)
 
 const SavedKind dataset_kind = {.name = "Dataset",
                                 .from = "from_bytes",
-                                .not_saved = "no memory for the bytes of a data set",
                                 .make = make,
                                 .load = load_file,
                                 .save = save_file,
@@ -143,12 +142,11 @@ static ImgstatResult copy_record(const ImgstatRecord *record, ImgstatRecord **ou
 {
     const size_t n = imgstat_record_bytes(record, NULL, 0);
     void *const bytes = n ? malloc(n) : NULL;
-    if (!bytes) {
-        *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY, .message = "no memory for a record"};
-        return err->code;
-    }
-    imgstat_record_bytes(record, bytes, n);
-    const ImgstatResult res = imgstat_record_from_bytes(bytes, n, out, err);
+    ImgstatResult res = IMGSTAT_ERR_MEMORY;
+    if (bytes && imgstat_record_bytes(record, bytes, n) == n)
+        res = imgstat_record_from_bytes(bytes, n, out, err);
+    else
+        *err = (ImgstatError){.code = res, .message = "no memory for a record"};
     free(bytes);
     return res;
 }
@@ -201,7 +199,12 @@ static PyObject *make_transfer(PyObject *self, PyObject *args, PyObject *kwargs)
     res = imgstat_transfer_from_dataset(&method, saved->object, &transfer, &err);
     pthread_mutex_unlock(&saved->lock);
     Py_END_ALLOW_THREADS
-    return res == IMGSTAT_OK ? transfer_new(state, transfer) : raise_result(state, res, &err);
+    PyObject *const made =
+        res == IMGSTAT_OK ? transfer_new(state, transfer) : raise_result(state, res, &err);
+    if (made)
+        ((Saved *)made)->not_saved =
+            "a transfer for groups of files or kinds of images cannot be saved";
+    return made;
 }
 
 static PyObject *repr(PyObject *self)

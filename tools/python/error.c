@@ -57,10 +57,13 @@ ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err)
     PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback)
         PyException_SetTraceback(value, traceback);
+    const bool memory = PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
     PyObject *const words = PyObject_Str(value);
     const char *const text = words ? PyUnicode_AsUTF8AndSize(words, NULL) : NULL;
     PyOS_snprintf(err->message, sizeof err->message, "%s: %s", what,
-                  text ? text : "an exception without text");
+                  text && *text ? text
+                  : memory      ? "out of memory"
+                                : "an exception without text");
     PyErr_Clear();
     Py_XDECREF(words);
     Py_XDECREF(type);
@@ -69,7 +72,16 @@ ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err)
         Py_DECREF(value);
     else
         *kept = value;
-    return IMGSTAT_ERR_IO;
+    return memory ? IMGSTAT_ERR_MEMORY : IMGSTAT_ERR_IO;
+}
+
+bool error_dismiss(void)
+{
+    if (PyErr_Occurred() &&
+        (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)))
+        return false;
+    PyErr_Clear();
+    return true;
 }
 
 bool error_ends(PyObject *kept)

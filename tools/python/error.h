@@ -16,6 +16,10 @@ PyObject *error_object(State *state, const ImgstatError *err);
  * NULL, and writes a sentence for that: what failed, and the exception's own. */
 ImgstatResult error_keep(PyObject **kept, const char *what, ImgstatError *err);
 
+/* Clears an exception (or none) that says only that something optional cannot be had. False: it is
+ * a lack of memory or no Exception, and stays. */
+bool error_dismiss(void);
+
 /* Whether what was kept (NULL: nothing) is no Exception, but KeyboardInterrupt or the like, which
  * ends everything. */
 bool error_ends(PyObject *kept);

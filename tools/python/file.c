@@ -39,7 +39,7 @@ bool file_begin(FileObject *file)
 PyObject *file_end(FileObject *file, PyObject *made)
 {
     Warnings warnings = file->warnings;
-    file->warnings = (Warnings){NULL, 0};
+    file->warnings = (Warnings){NULL};
     made = file_input_end(&file->input, made);
     pthread_mutex_unlock(&file->lock);
     return warnings_issue(&warnings, made);
@@ -214,7 +214,6 @@ static bool numpy_is_loaded(void)
 {
     PyObject *const name = PyUnicode_FromString("numpy");
     PyObject *const numpy = name ? PyImport_GetModule(name) : NULL;
-    PyErr_Clear();
     Py_XDECREF(name);
     Py_XDECREF(numpy);
     return numpy != NULL;
@@ -250,6 +249,8 @@ static PyObject *read_page(PyObject *self, PyObject *args)
         file_raise(file, res, &err);
     if (array && numpy_is_loaded())
         array = array_as(array, ARRAY_NUMPY);
+    if (array && PyErr_Occurred())
+        Py_CLEAR(array);
     return file_end(file, array);
 }
 

@@ -3,6 +3,7 @@
 #include "file_input.h"
 
 #include "error.h"
+#include "lookup.h"
 #include "work.h"
 
 #include <stdio.h>
@@ -61,18 +62,18 @@ static ImgstatResult read_at(FileInput *input, uint64_t offset, void *to, size_t
 {
     PyObject *const sought =
         PyObject_CallMethod(input->object, "seek", "K", (unsigned long long)offset);
-    PyObject *const readinto = sought ? PyObject_GetAttrString(input->object, "readinto") : NULL;
+    PyObject *const readinto = sought ? attribute_find(input->object, "readinto") : NULL;
     Py_ssize_t n = -1;
-    if (sought && !readinto)
-        PyErr_Clear();
     if (readinto && readinto != Py_None)
         n = read_into(input->object, to, bytes);
-    else if (sought)
+    else if (sought && !PyErr_Occurred())
         n = read_copy(input->object, to, bytes);
     Py_XDECREF(readinto);
     Py_XDECREF(sought);
     if (n > (Py_ssize_t)bytes)
         PyErr_SetString(PyExc_ValueError, "the object read more bytes than were asked for");
+    else if (n < 0 && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "the object read %zd bytes", n);
     *got = n < 0 ? 0 : (size_t)n;
     return PyErr_Occurred() ? error_keep(&input->raised, "cannot be read", err) : IMGSTAT_OK;
 }
@@ -108,7 +109,9 @@ static long long object_bytes(PyObject *object)
 
 static int open_object(PyObject *from, FileInput *out)
 {
-    if (!PyObject_HasAttrString(from, "read") || !PyObject_HasAttrString(from, "seek")) {
+    if (!attribute_has(from, "read") || !attribute_has(from, "seek")) {
+        if (PyErr_Occurred())
+            return -1;
         PyErr_Format(PyExc_TypeError,
                      "a path, bytes, or an object with read and seek is wanted, not %R",
                      (PyObject *)Py_TYPE(from));
@@ -133,9 +136,8 @@ static PyObject *find_name(PyObject *from, PyObject *name)
     if (found && (PyUnicode_Check(found) || name) && !PyUnicode_FSConverter(found, &made))
         made = NULL;
     Py_XDECREF(found);
-    if (made || name)
+    if (made || name || !error_dismiss())
         return made;
-    PyErr_Clear();
     return PyBytes_FromString("image");
 }
 
@@ -144,9 +146,11 @@ int file_input_open(PyObject *from, PyObject *name, FileInput *out)
     *out = (FileInput){0};
     pthread_mutex_init(&out->lock, NULL);
     int status = 0;
-    if (PyUnicode_Check(from) || PyObject_HasAttrString(from, "__fspath__")) {
+    if (PyUnicode_Check(from) || attribute_has(from, "__fspath__")) {
         out->is_path = true;
         status = PyUnicode_FSConverter(from, &out->name_bytes) ? 0 : -1;
+    } else if (PyErr_Occurred()) {
+        status = -1;
     } else {
         out->name_bytes = find_name(from, name);
         if (!out->name_bytes)

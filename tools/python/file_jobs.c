@@ -118,7 +118,9 @@ static bool restart(void *context)
         Py_DECREF(jobs->iterator);
         jobs->iterator = again;
     } else {
-        PyErr_Clear();
+        ImgstatError unused;
+        if (!again)
+            (void)error_keep(&jobs->kept, "the files", &unused);
         Py_XDECREF(again);
     }
     work_leave(gil);

@@ -3,6 +3,7 @@
 #include "file_output.h"
 
 #include "error.h"
+#include "lookup.h"
 #include "values.h"
 #include "work.h"
 
@@ -50,8 +51,8 @@ static ImgstatResult write_object(void *context, const void *bytes, size_t n, Im
 int file_output_open(PyObject *to, FileOutput *out)
 {
     *out = (FileOutput){.calls = {.write = write_object, .context = out}};
-    if (!PyObject_HasAttrString(to, "write")) {
-        if (!PyUnicode_FSConverter(to, &out->name_bytes))
+    if (!attribute_has(to, "write")) {
+        if (PyErr_Occurred() || !PyUnicode_FSConverter(to, &out->name_bytes))
             return -1;
     } else if (work_calls_back() < 0) {
         return -1;
@@ -59,8 +60,7 @@ int file_output_open(PyObject *to, FileOutput *out)
         PyObject *const name = PyObject_GetAttrString(to, "name");
         out->object = Py_NewRef(to);
         if (!name || !PyUnicode_Check(name) || !PyUnicode_FSConverter(name, &out->name_bytes)) {
-            PyErr_Clear();
-            out->name_bytes = PyBytes_FromString("image");
+            out->name_bytes = error_dismiss() ? PyBytes_FromString("image") : NULL;
         }
         Py_XDECREF(name);
     }

@@ -149,14 +149,15 @@ static PyObject *histogram_reduce(PyObject *self, PyObject *unused)
     (void)unused;
     const Histogram *const h = (Histogram *)self;
     PyObject *const make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "_of");
-    PyObject *const counts = get_counts(self, NULL);
-    PyObject *const edges = h->bins.per_value ? Py_NewRef(Py_None) : get_edges(self, NULL);
+    PyObject *const counts = make ? get_counts(self, NULL) : NULL;
     PyObject *const bins = counts ? PyObject_CallMethod(counts, "tolist", NULL) : NULL;
+    PyObject *const edges = !bins               ? NULL
+                            : h->bins.per_value ? Py_NewRef(Py_None)
+                                                : get_edges(self, NULL);
     PyObject *const ends =
         edges && edges != Py_None ? PyObject_CallMethod(edges, "tolist", NULL) : Py_XNewRef(edges);
-    PyObject *const made = make && bins && ends
-                               ? Py_BuildValue("O(ddOO)", make, h->bins.lo, h->bins.hi, bins, ends)
-                               : NULL;
+    PyObject *const made =
+        ends ? Py_BuildValue("O(ddOO)", make, h->bins.lo, h->bins.hi, bins, ends) : NULL;
     Py_XDECREF(make);
     Py_XDECREF(counts);
     Py_XDECREF(edges);

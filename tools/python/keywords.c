@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* keywords.c: keyword arguments that many functions have, in tables. */
 #include "keywords.h"
+#include "lookup.h"
 #include "values.h"
 
 #include <string.h>
@@ -55,9 +56,9 @@ int keywords_read(const char *function, PyObject *kwargs, const KeywordSet *sets
 
 int keyword_take(const char *function, const char *name, PyObject *keywords, PyObject **value)
 {
-    PyObject *const named = keywords ? PyDict_GetItemString(keywords, name) : NULL;
+    PyObject *const named = keywords ? dict_find(keywords, name) : NULL;
     if (!named)
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     return put(function, name, named, value) < 0 ? -1 : PyDict_DelItemString(keywords, name);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* measure.c: the functions stats, histogram and percentile. */
+#include "lookup.h"
 #include "measure_array.h"
 #include "methods.h"
 
@@ -40,9 +41,9 @@ typedef struct Words {
 /* Whether an argument is a path, the bytes of a file, or a file object. */
 static bool names_file(PyObject *x)
 {
-    return PyUnicode_Check(x) || PyBytes_Check(x) || PyObject_HasAttrString(x, "__fspath__") ||
-           (!PyObject_CheckBuffer(x) && PyObject_HasAttrString(x, "read") &&
-            PyObject_HasAttrString(x, "seek"));
+    return PyUnicode_Check(x) || PyBytes_Check(x) || attribute_has(x, "__fspath__") ||
+           (!PyErr_Occurred() && !PyObject_CheckBuffer(x) && attribute_has(x, "read") &&
+            attribute_has(x, "seek"));
 }
 
 /* Measures all images of a file as one. measure: what came by position. */
@@ -75,12 +76,12 @@ static int check_keywords(const char *function, const Keyword *own, PyObject *kw
         const Keyword *has = own;
         while (has->name && strcmp(has->name, k->name) != 0)
             has++;
-        if (!has->name && PyDict_GetItemString(kwargs, k->name)) {
+        if (!has->name && dict_find(kwargs, k->name)) {
             PyErr_Format(PyExc_TypeError, "%s() has no argument '%s'", function, k->name);
             return -1;
         }
     }
-    return 0;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* Measures by keyword arguments, those of `measure` among them, beside what `words` has already.
@@ -92,6 +93,8 @@ static PyObject *measured(PyObject *module, const char *function, const Keyword 
         return check_keywords(function, measure, kwargs) < 0
                    ? NULL
                    : measured_file(x, &words->measure, kwargs);
+    if (PyErr_Occurred())
+        return NULL;
     const KeywordSet sets[] = {
         {measure, &words->measure}, {array_keywords, &words->array}, {run_keywords, &words->run}};
     if (keywords_read(function, kwargs, sets, sizeof sets / sizeof sets[0]) < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* method.c: keyword arguments that say how images are transformed. */
 #include "method.h"
+#include "error.h"
 #include "values.h"
 
 #include <math.h>
@@ -105,7 +106,8 @@ static int read_amount(PyObject *given, const char *option, double *out, bool *p
     if (text_read(given, option, &text) < 0)
         return -1;
     *out = PyOS_string_to_double(text, &end, NULL);
-    PyErr_Clear();
+    if (!error_dismiss())
+        return -1;
     if (end != text && strcmp(end, "%") == 0)
         return 0;
     PyErr_Format(PyExc_ValueError, "%s=%R should be a number or text such as \"5%%\"", option,

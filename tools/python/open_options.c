@@ -2,6 +2,7 @@
 /* open_options.c: keyword arguments that say how files are opened. */
 #include "open_options.h"
 
+#include "lookup.h"
 #include "values.h"
 
 const Keyword open_keywords[] = {
@@ -37,10 +38,10 @@ static int read_text(PyObject *option, PyObject **bytes, const char **text)
 /* Removes a limit from the dict. */
 static int read_limit(PyObject *limits, const char *name, long long most, uint64_t *out)
 {
-    PyObject *const value = PyDict_GetItemString(limits, name);
+    PyObject *const value = dict_find(limits, name);
     long long number;
     if (!value)
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     if (integer_read(value, name, 0, most, &number) < 0)
         return -1;
     *out = (uint64_t)number;
@@ -51,8 +52,9 @@ static int read_limits(PyObject *option, ImgstatLimits *out)
 {
     if (!option_given(option))
         return 0;
-    if (!PyObject_HasAttrString(option, "keys")) {
-        PyErr_Format(PyExc_TypeError, "limits=%R should be a mapping", option);
+    if (!attribute_has(option, "keys")) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "limits=%R should be a mapping", option);
         return -1;
     }
     PyObject *const limits = PyDict_New();

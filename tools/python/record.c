@@ -46,7 +46,6 @@ static void destroy(void *record)
 
 const SavedKind record_kind = {.name = "Record",
                                .from = "from_bytes",
-                               .not_saved = "no memory for the bytes of a record",
                                .make = make,
                                .load = load_file,
                                .save = save_file,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record_of.c: Record.of, which measures an array or a file into a record. */
 #include "error.h"
+#include "lookup.h"
 #include "measure_array.h"
 #include "record.h"
 #include "values.h"
@@ -29,8 +30,8 @@ static int describe(State *state, ImgstatRecord *record, const ArrayOptions *arr
 
 static bool is_source(PyObject *x)
 {
-    return PyUnicode_Check(x) || PyBytes_Check(x) || PyObject_HasAttrString(x, "__fspath__") ||
-           PyObject_HasAttrString(x, "read");
+    return PyUnicode_Check(x) || PyBytes_Check(x) || attribute_has(x, "__fspath__") ||
+           (!PyErr_Occurred() && attribute_has(x, "read"));
 }
 
 /* imgstat.open(x, **open).record(**others) */
@@ -38,16 +39,16 @@ static PyObject *of_file(State *state, PyObject *x, PyObject *kwargs)
 {
     static const char *const words[] = {"pages", "region", "device", "threads"};
     PyObject *const open = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    PyObject *const name = open ? PyDict_GetItemString(open, "name") : NULL;
+    PyObject *const name = open ? dict_find(open, "name") : NULL;
     PyObject *const measure = PyDict_New();
-    PyObject *const args = PyTuple_Pack(2, x, name ? name : Py_None);
+    PyObject *const args = PyErr_Occurred() ? NULL : PyTuple_Pack(2, x, name ? name : Py_None);
     PyObject *file = NULL, *method = NULL, *made = NULL;
     bool good = open && measure && args && (!name || PyDict_DelItemString(open, "name") == 0);
     for (size_t i = 0; good && i < sizeof words / sizeof words[0]; i++) {
-        PyObject *const value = PyDict_GetItemString(open, words[i]);
-        if (value)
-            good = PyDict_SetItemString(measure, words[i], value) == 0 &&
-                   PyDict_DelItemString(open, words[i]) == 0;
+        PyObject *const value = dict_find(open, words[i]);
+        good = value ? PyDict_SetItemString(measure, words[i], value) == 0 &&
+                           PyDict_DelItemString(open, words[i]) == 0
+                     : !PyErr_Occurred();
     }
     if (good && (file = PyObject_Call(state->file_type, args, open)) &&
         (method = PyObject_GetAttrString(file, "record"))) {
@@ -71,6 +72,8 @@ PyObject *record_of(PyObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     if (is_source(x))
         return of_file(state, x, kwargs);
+    if (PyErr_Occurred())
+        return NULL;
     static const Keyword own_keywords[] = {{"alpha", 0}, {NULL, 0}};
     ArrayOptions array = {NULL};
     RunOptions run = {NULL};

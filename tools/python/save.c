@@ -110,7 +110,7 @@ static PyObject *save_array(PyObject *module, PyObject *args, PyObject *kwargs)
     const KeywordSet sets[] = {{save_keywords, &options},
                                {write_keywords, &options.write},
                                {array_keywords, &options.array}};
-    Warnings warnings = {NULL, 0};
+    Warnings warnings = {NULL};
     ImgstatWrite how = {.warn = warnings_keep, .warn_context = &warnings};
     FileOutput target = {.name = NULL};
     Model model = {NULL, 0};

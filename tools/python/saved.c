@@ -13,17 +13,25 @@
 /* Receives the bytes of an object, which free() frees. */
 static ImgstatResult pack(Saved *self, void **out, size_t *n, ImgstatError *err)
 {
+    *out = NULL;
+    *n = 0;
+    if (self->not_saved) {
+        *err = (ImgstatError){.code = IMGSTAT_ERR_ARG};
+        strcpy(err->message, self->not_saved);
+        return err->code;
+    }
     pthread_mutex_lock(&self->lock);
     *n = self->kind->write(self->object, NULL, 0);
     *out = *n ? malloc(*n + 1) : NULL; /* texts end with a NUL */
-    if (*out)
-        self->kind->write(self->object, *out, *n + 1);
+    const bool written = *out && self->kind->write(self->object, *out, *n + 1) == *n;
     pthread_mutex_unlock(&self->lock);
-    if (*out)
+    if (written)
         return IMGSTAT_OK;
-    const bool lacks = *n == 0 && self->kind->may_lack_bytes;
-    *err = (ImgstatError){.code = lacks ? IMGSTAT_ERR_ARG : IMGSTAT_ERR_MEMORY};
-    strcpy(err->message, *n == 0 ? self->kind->not_saved : "no memory for the bytes of an object");
+    free(*out);
+    *out = NULL;
+    *err = (ImgstatError){.code = IMGSTAT_ERR_MEMORY};
+    PyOS_snprintf(err->message, sizeof err->message, "no memory for the bytes of a %s",
+                  self->kind->name);
     return err->code;
 }
 
@@ -84,6 +92,7 @@ PyObject *saved_new(PyTypeObject *type, void *object)
     }
     self->kind = kind;
     self->object = object;
+    self->not_saved = NULL;
     atomic_init(&self->measured, false);
     pthread_mutex_init(&self->lock, NULL);
     return (PyObject *)self;

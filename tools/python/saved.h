@@ -10,14 +10,12 @@
 
 /* The calls of the library for one of these classes. All go without the GIL. */
 typedef struct SavedKind {
-    const char *name;      /* of the class */
-    const char *from;      /* name of the class method that makes an object from its bytes */
-    const char *not_saved; /* why an object has no bytes; */
-    bool may_lack_bytes;   /* some have none by their nature, and equal themselves alone */
+    const char *name; /* of the class */
+    const char *from; /* name of the class method that makes an object from its bytes */
     ImgstatResult (*make)(const void *bytes, size_t n, void **out, ImgstatError *err);
     ImgstatResult (*load)(const char *path, void **out, ImgstatError *err);
     ImgstatResult (*save)(void *object, const char *path, bool replace, ImgstatError *err);
-    size_t (*write)(void *object, void *out, size_t capacity); /* 0: there are none */
+    size_t (*write)(void *object, void *out, size_t capacity); /* 0: no memory */
     ImgstatResult (*merge)(void *into, void *from, ImgstatError *err);
     /* NULL, or returns bytes that name what an object is a part of: parts of one thing merge first.
      */
@@ -32,6 +30,7 @@ extern const SavedKind record_kind, dataset_kind, transfer_kind;
 typedef struct Saved {
     PyObject_HEAD const SavedKind *kind;
     void *object;
+    const char *not_saved; /* why the object has no bytes, and equals itself alone; NULL: it has */
     pthread_mutex_t lock;
     atomic_bool measured; /* by a call that has the lock and calls back: dataset_measure.c */
 } Saved;

@@ -43,16 +43,13 @@ static void destroy(void *transfer)
     imgstat_transfer_destroy(transfer);
 }
 
-const SavedKind transfer_kind = {
-    .name = "Transfer",
-    .from = "from_json",
-    .not_saved = "a transfer for groups of files or kinds of images cannot be saved",
-    .may_lack_bytes = true,
-    .make = make,
-    .load = load_file,
-    .save = save_file,
-    .write = write_text,
-    .destroy = destroy};
+const SavedKind transfer_kind = {.name = "Transfer",
+                                 .from = "from_json",
+                                 .make = make,
+                                 .load = load_file,
+                                 .save = save_file,
+                                 .write = write_text,
+                                 .destroy = destroy};
 
 PyObject *transfer_new(State *state, ImgstatTransfer *transfer)
 {
@@ -92,14 +89,13 @@ static PyObject *describe(PyObject *self)
 {
     const ImgstatTransfer *const transfer = ((Saved *)self)->object;
     char *text;
-    size_t n;
+    bool good;
     Py_BEGIN_ALLOW_THREADS
-    n = imgstat_transfer_describe(transfer, NULL, 0) + 1;
-    text = malloc(n);
-    if (text)
-        imgstat_transfer_describe(transfer, text, n);
+    const size_t n = imgstat_transfer_describe(transfer, NULL, 0); /* 0: no memory */
+    text = n ? malloc(n + 1) : NULL;
+    good = text && imgstat_transfer_describe(transfer, text, n + 1) == n;
     Py_END_ALLOW_THREADS
-    PyObject *const made = text ? PyUnicode_FromString(text) : PyErr_NoMemory();
+    PyObject *const made = good ? PyUnicode_FromString(text) : PyErr_NoMemory();
     free(text);
     return made;
 }

@@ -2,6 +2,7 @@
 /* values.c: numbers of the library as objects, and options that are numbers or text. */
 #include "values.h"
 
+#include "error.h"
 #include "keywords.h"
 
 #include <math.h>
@@ -41,15 +42,17 @@ int number_read(PyObject *number, const char *name, double *out)
     return *out == -1 && PyErr_Occurred() ? refuse_type(number, name, "a number") : 0;
 }
 
-/* An int beyond 64 bits, as the double that it is. */
+/* An int beyond 64 bits, as the double that it is; or not a number, perhaps with an exception. */
 static double exact_double(PyObject *whole)
 {
     const double near = PyLong_AsDouble(whole);
-    PyErr_Clear();
-    PyObject *const same = isfinite(near) ? PyLong_FromDouble(near) : NULL;
+    if (PyErr_Occurred()) { /* it is beyond all doubles */
+        (void)error_dismiss();
+        return NAN;
+    }
+    PyObject *const same = PyLong_FromDouble(near);
     const bool exact = same && PyObject_RichCompareBool(whole, same, Py_EQ) > 0;
     Py_XDECREF(same);
-    PyErr_Clear();
     return exact ? near : NAN;
 }
 
@@ -71,7 +74,7 @@ int value_read(PyObject *number, const char *name, ImgstatValue *out)
         *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = exact_double(whole)};
     }
     Py_DECREF(whole);
-    return 0;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 int integer_read(PyObject *number, const char *name, long long least, long long most,

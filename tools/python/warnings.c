@@ -14,14 +14,20 @@ void warnings_keep(void *context, const char *sentence)
         warnings->sentences = larger;
     if (larger && copy)
         warnings->sentences[warnings->n++] = copy;
-    else
+    else {
         free(copy);
+        warnings->lost = true;
+    }
 }
 
 PyObject *warnings_issue(Warnings *warnings, PyObject *made)
 {
     const Warnings reported = *warnings;
-    *warnings = (Warnings){NULL, 0};
+    *warnings = (Warnings){NULL};
+    if (made && reported.lost) {
+        PyErr_NoMemory();
+        Py_CLEAR(made);
+    }
     for (size_t i = 0; i < reported.n; i++) {
         if (made && PyErr_WarnEx(PyExc_UserWarning, reported.sentences[i], 1) < 0)
             Py_CLEAR(made);

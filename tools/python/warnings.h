@@ -9,6 +9,7 @@
 typedef struct Warnings {
     char **sentences;
     size_t n;
+    bool lost; /* there was no memory for one */
 } Warnings;
 
 /* An ImgstatWarn; context: Warnings. */
