@@ -35,16 +35,26 @@ static inline void lookup_of(size_t in, const unsigned char *from, size_t step,
                   either[mask[i] != 0][load_raw(from + i * step * in, in)]);
 }
 
+static inline void lookup_from(size_t in, const unsigned char *from, size_t step,
+                               const uint32_t *table, const uint32_t *masked, const uint8_t *mask,
+                               size_t n, unsigned char *to, size_t out)
+{
+    if (out == 1)
+        lookup_of(in, from, step, table, masked, mask, n, to, 1);
+    else if (out == 2)
+        lookup_of(in, from, step, table, masked, mask, n, to, 2);
+    else
+        lookup_of(in, from, step, table, masked, mask, n, to, 4);
+}
+
 static void lookup(size_t in, const unsigned char *from, size_t step, const uint32_t *table,
                    const uint32_t *masked, const uint8_t *mask, size_t n, unsigned char *to,
                    size_t out)
 {
-    if (in == 1 && out == 1)
-        lookup_of(1, from, step, table, masked, mask, n, to, 1);
-    else if (in == 2 && out == 2)
-        lookup_of(2, from, step, table, masked, mask, n, to, 2);
+    if (in == 1)
+        lookup_from(1, from, step, table, masked, mask, n, to, out);
     else
-        lookup_of(in, from, step, table, masked, mask, n, to, out);
+        lookup_from(2, from, step, table, masked, mask, n, to, out);
 }
 
 /* Returns tables by raw bits, for all maps and then for rescale. Unsigned types use the tables of
