@@ -365,7 +365,7 @@ ImgstatResult cuda_count_digits(CudaDevice *device, const ImagePro *image, Digit
                                 size_t n, ImgstatError *err);
 ImgstatResult cuda_count_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
                                ImgstatError *err);
-ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gather,
+ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gathers, size_t n,
                           ImgstatError *err);
 ImgstatResult cuda_sort_add(CudaDevice *device, const ImagePro *image, uint16_t channel,
                             ImgstatError *err);

@@ -379,41 +379,65 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
         device, read, {0, UINT64_MAX, capacity, (uint64_t *)keys, found}, err);
 }
 
-ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gather,
+/* Starts copying the keys that were found; adds their number to each gather. */
+static ImgstatResult take_keys(CudaDevice *device, const unsigned long long *found,
+                               const uint64_t *keys, KeyGather *gathers, size_t n,
+                               ImgstatError *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        KeyGather *const gather = &gathers[i];
+        const size_t room = gather->capacity - gather->n;
+        if (found[i] > room)
+            return pixels_changed(err);
+        if (found[i] > 0)
+            CUDA_TRY(device, err,
+                     cudaMemcpyAsync(gather->keys + gather->n, keys, found[i] * sizeof *keys,
+                                     cudaMemcpyDeviceToHost, device->stream));
+        gather->n += found[i];
+        keys += room;
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *gathers, size_t n,
                           ImgstatError *err)
 {
-    if (gather->n > gather->capacity)
-        return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
-    const size_t room = gather->capacity - gather->n;
-    size_t bytes;
-    if (!size_product(room + 1, sizeof(uint64_t), &bytes))
+    size_t room = n, bytes;
+    for (size_t i = 0; i < n; i++)
+        if (gathers[i].n > gathers[i].capacity ||
+            __builtin_add_overflow(room, gathers[i].capacity - gathers[i].n, &room))
+            return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
+    if (!size_product(room, sizeof(uint64_t), &bytes))
         return error_memory(err, SIZE_MAX, "keys");
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
-    unsigned long long *found = (unsigned long long *)device->scratch.memory;
-    CUDA_TRY(device, err, cudaMemsetAsync(found, 0, sizeof *found, device->stream));
-    const GatherList<uint64_t> list = {gather->lo, gather->hi, room, (uint64_t *)(found + 1),
-                                       found};
+    unsigned long long *const found = (unsigned long long *)device->scratch.memory;
+    uint64_t *const keys = (uint64_t *)(found + n);
+    CUDA_TRY(device, err, cudaMemsetAsync(found, 0, n * sizeof *found, device->stream));
     const auto append = [&](const ImagePro &band) {
-        ReadImage read;
-        IMGSTAT_TRY(describe_read(device, &band, gather->channel, &read, err));
-        if (read.image.tiles == 0)
-            return IMGSTAT_OK;
-        return dispatch_bits(band.sample, [&](auto raw) {
-            return launch_gather<decltype(raw), uint64_t>(device, read, list, err);
-        });
+        uint64_t *to = keys;
+        for (size_t i = 0; i < n; i++) {
+            const KeyGather &gather = gathers[i];
+            const size_t left = gather.capacity - gather.n;
+            const GatherList<uint64_t> list = {gather.lo, gather.hi, left, to, found + i};
+            ReadImage read;
+            IMGSTAT_TRY(describe_read(device, &band, gather.channel, &read, err));
+            to += left;
+            if (read.image.tiles == 0)
+                continue;
+            IMGSTAT_TRY(dispatch_bits(band.sample, [&](auto raw) {
+                return launch_gather<decltype(raw), uint64_t>(device, read, list, err);
+            }));
+        }
+        return IMGSTAT_OK;
     };
     IMGSTAT_TRY(cuda_stage_bands(device, image, append, err));
-    uint64_t n = 0;
-    IMGSTAT_TRY(add_counts(device, (const uint64_t *)found, 1, &n, err));
-    const size_t taken = n < room ? (size_t)n : room;
-    if (taken > 0) {
-        CUDA_TRY(device, err,
-                 cudaMemcpyAsync(gather->keys + gather->n, list.keys, taken * sizeof(uint64_t),
-                                 cudaMemcpyDeviceToHost, device->stream));
-        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
-    }
-    if (n > room)
-        return error_set(err, IMGSTAT_ERR_ARG, "more keys in the range than there is room for");
-    gather->n += taken;
-    return IMGSTAT_OK;
+    IMGSTAT_TRY(cuda_reserve_host(device, &device->host, n * sizeof *found, err));
+    unsigned long long *const counts = (unsigned long long *)device->host.memory;
+    CUDA_TRY(
+        device, err,
+        cudaMemcpyAsync(counts, found, n * sizeof *found, cudaMemcpyDeviceToHost, device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    const ImgstatResult res = take_keys(device, counts, keys, gathers, n, err);
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return res;
 }

@@ -20,6 +20,28 @@ static bool map_channel(const ChannelMap &map, uint16_t *channel)
     return true;
 }
 
+/* Gathers what is asked of the channels of an image, in one pass over its bands. */
+static ImgstatResult gather_mapped(CudaDevice *device, const ImagePro *image, const ChannelMap &map,
+                                   const ReadRequest *request, ImgstatError *err)
+{
+    KeyGather *const own = (KeyGather *)calloc(request->n_gathers + 1, sizeof *own);
+    if (!own)
+        return error_memory(err, request->n_gathers * sizeof *own, "what to gather");
+    size_t n = 0;
+    for (size_t i = 0; i < request->n_gathers; i++) {
+        own[n] = request->gathers[i];
+        n += map_channel(map, &own[n].channel);
+    }
+    const ImgstatResult res = n ? cuda_gather(device, image, own, n, err) : IMGSTAT_OK;
+    for (size_t i = 0, k = 0; i < request->n_gathers; i++) {
+        uint16_t channel = request->gathers[i].channel;
+        if (map_channel(map, &channel))
+            request->gathers[i].n = own[k++].n;
+    }
+    free(own);
+    return res;
+}
+
 static ImgstatResult read_mapped(CudaDevice *device, const ImagePro *image, const ChannelMap &map,
                                  const ReadRequest *request, DigitCount *digits, ImgstatError *err)
 {
@@ -35,12 +57,7 @@ static ImgstatResult read_mapped(CudaDevice *device, const ImagePro *image, cons
         if (map_channel(map, &range.channel) && range.n_bins > 0)
             IMGSTAT_TRY(cuda_count_range(device, image, &range, err));
     }
-    for (size_t i = 0; i < request->n_gathers; i++) {
-        KeyGather gather = request->gathers[i];
-        if (map_channel(map, &gather.channel))
-            IMGSTAT_TRY(cuda_gather(device, image, &gather, err));
-        request->gathers[i].n = gather.n;
-    }
+    IMGSTAT_TRY(gather_mapped(device, image, map, request, err));
     uint16_t sorted = request->sort ? *request->sort : 0;
     if (request->sort && map_channel(map, &sorted))
         IMGSTAT_TRY(cuda_sort_add(device, image, sorted, err));

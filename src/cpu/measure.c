@@ -149,16 +149,26 @@ static bool is_direct(const Plan *plan, size_t i)
     return cpu_counters(&plan->images[i], counting_of(plan, i)) > PARTIAL_COUNTERS;
 }
 
-/* Moves n counters of raw samples, or of keys' leading bits, into bins. low: NULL, or the table of
- * 8-bit counters that belongs to them. */
-static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSample sample,
+/* Moves counters of raw samples, or of keys' leading bits, into bins. Of wide types only those
+ * between the extrema of the tally have counts. low: NULL, or the table of 8-bit counters that
+ * belongs to them. */
+static void flush_counts(uint32_t *counts, uint8_t *low, const Tally *tally, ImgstatSample sample,
                          uint64_t *bins)
 {
     enum { SOME = 16 };
     const bool in_order = sample != IMGSTAT_F16; /* bins in the order of counters */
-    const uint32_t flip = sample_is_narrow(sample) ? (uint32_t)sample_key(sample, 0) : 0;
+    const bool narrow = sample_is_narrow(sample);
+    const uint32_t flip = narrow ? (uint32_t)sample_key(sample, 0) : 0;
     const uint8_t none[SOME] = {0};
-    for (uint32_t i = 0; i < n; i += SOME) {
+    uint32_t i = 0, end = sample_record_bins(sample);
+    if (!narrow && tally->n == 0)
+        return;
+    if (!narrow) {
+        const unsigned shift = sample_bits(sample) - 16;
+        i = (uint32_t)(tally->min_key >> shift) & ~(SOME - 1u);
+        end = (uint32_t)(tally->max_key >> shift) + 1;
+    }
+    for (; i < end; i += SOME) {
         const uint8_t *const more = low ? low + i : none;
         uint32_t sum[SOME], any = 0;
         for (uint32_t k = 0; k < SOME; k++) {
@@ -282,8 +292,8 @@ static void flush(const Plan *plan, CpuThread *thread)
         count_extrema(&thread->tally[c], bins + (size_t)c * n);
     for (uint16_t c = 0; bins && counting != COUNT_EXTREMA && c < record->channels; c++)
         flush_counts(counts + c * stride,
-                     low ? low + c * (size_t)COUNTERS8_TABLES * COUNTERS8_STRIDE : NULL, n,
-                     record->sample, bins + (size_t)c * n);
+                     low ? low + c * (size_t)COUNTERS8_TABLES * COUNTERS8_STRIDE : NULL,
+                     &thread->tally[c], record->sample, bins + (size_t)c * n);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;
 }

@@ -81,7 +81,7 @@ typedef struct KeyGather {
     uint16_t channel;
     uint64_t lo, hi;
     uint64_t *keys;  /* on the host */
-    size_t capacity; /* known from bins; a read that finds more keys fails with IMGSTAT_ERR_ARG */
+    size_t capacity; /* known from bins; a read that finds more keys fails: the pixels changed */
     size_t n;        /* gathered so far; added to */
 } KeyGather;
 
@@ -98,6 +98,12 @@ typedef struct ReadRequest {
     Central *central;     /* NULL, or one a channel: power sums about the centers. VIEW_EACH only */
     size_t counter_bytes; /* limit for the counters of all threads; 0: 64 MiB a thread */
 } ReadRequest;
+
+/* The error of a read that finds other samples than the one before. */
+static inline ImgstatResult pixels_changed(ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
+}
 
 /* How to read the pixels of a record again. */
 typedef struct FurtherReads {

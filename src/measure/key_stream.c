@@ -39,11 +39,6 @@ typedef struct Plan {
     bool open;   /* the last item is a gather that the next bin continues */
 } Plan;
 
-ImgstatResult pixels_changed(ImgstatError *err)
-{
-    return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
-}
-
 /* Returns whether a bin is skipped. A small bin between two others is read with them: many ranges
  * cost more than a few keys. */
 static bool is_skipped(const Walk *walk, const Plan *plan, uint64_t count)

@@ -23,9 +23,6 @@ typedef struct KeyStream {
     void *context;
 } KeyStream;
 
-/* The error of a read that finds other samples than the one before. */
-ImgstatResult pixels_changed(ImgstatError *err);
-
 /* Sends the samples of bins [first, end) to the receiver. bins: the record's 65,536 counts of the
  * channel by the leading 16 bits of the key. Fails with IMGSTAT_ERR_IO if a read finds other
  * samples than those counts. */

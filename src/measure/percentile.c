@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* percentile.c: radix select over order keys. The bins of the leading 16 bits show in which bin a
  * rank lies. Counting the next 16 bits of the samples there narrows it, until the whole key is
- * known. */
+ * known, or the samples are so few that gathering and sorting them is less work than to clear and
+ * sum 65,536 counters. */
 #include "measure/percentile.h"
 
 #include "measure/key_stream.h"
+#include "record/radix_sort.h"
 
 #include <stdlib.h>
 
@@ -27,13 +29,16 @@ ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *sear
     *search = (PercentileSearch){.cache = cache, .sample = record->sample, .stat = stat, .n = n};
     const size_t bins = sample_record_bins(record->sample);
     const uint32_t width = sample_bits(record->sample);
+    const uint8_t shift = (uint8_t)(width > DIGIT_BITS ? width - DIGIT_BITS : 0);
     size_t bin = 0;
     uint64_t below = 0; /* samples in the bins before that */
     for (size_t i = 0; i < n; i++) {
         const uint64_t *const from = record->bins + stat[i].channel * bins;
         /* Ranks mostly rise: the search goes on where the last one ended. */
-        if (i == 0 || stat[i].channel != stat[i - 1].channel || stat[i].rank < below)
-            bin = below = 0;
+        if (i == 0 || stat[i].channel != stat[i - 1].channel || stat[i].rank < below) {
+            bin = (size_t)(record->tally[stat[i].channel].min_key >> shift);
+            below = 0;
+        }
         const uint64_t rank = stat[i].rank;
         stat[i].rank -= below;
         bin += find_rank(from + bin, bins - bin, &stat[i].rank);
@@ -42,17 +47,22 @@ ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *sear
         below = rank - stat[i].rank;
         stat[i].key = bin;
         stat[i].within = from[bin];
-        stat[i].shift = (uint8_t)(width > DIGIT_BITS ? width - DIGIT_BITS : 0);
+        stat[i].shift = shift;
     }
     size_t bytes;
-    if (!size_product(n ? n : 1, sizeof *search->count_of, &bytes) ||
-        !(search->count_of = malloc(bytes)))
+    if (!size_product(n ? n : 1, sizeof *search->found_by, &bytes) ||
+        !(search->found_by = malloc(bytes)))
         return error_memory(err, n, "order statistics");
     return IMGSTAT_OK;
 }
 
-/* Returns the count that narrows `stat`, and adds it if it is missing. Returns SIZE_MAX if there is
- * no room for it. */
+static bool is_gathered(const OrderStat *stat)
+{
+    return stat->within <= PERCENTILE_FEW;
+}
+
+/* Returns the index of the count that narrows `stat`, and adds it if it is missing. Returns
+ * SIZE_MAX if there is no room for it. */
 static size_t count_for(PercentileSearch *search, const OrderStat *stat)
 {
     const uint8_t shift = (uint8_t)(stat->shift - DIGIT_BITS);
@@ -71,12 +81,34 @@ static size_t count_for(PercentileSearch *search, const OrderStat *stat)
     return search->n_counts++;
 }
 
-/* Allocates as many counters as the statistics can use, for all reads. */
+/* Returns the index of the gather that finds `stat`, and adds it if it is missing. Returns SIZE_MAX
+ * if there is no room for it. */
+static size_t gather_for(PercentileSearch *search, const OrderStat *stat)
+{
+    const uint64_t lo = stat->key << stat->shift;
+    for (size_t i = 0; i < search->n_gathers; i++)
+        if (search->gathers[i].channel == stat->channel && search->gathers[i].lo == lo)
+            return i;
+    if (search->n_gathers == PERCENTILE_COUNTS)
+        return SIZE_MAX;
+    search->gathers[search->n_gathers] = (KeyGather){.channel = stat->channel,
+                                                     .lo = lo,
+                                                     .hi = lo + (((uint64_t)1 << stat->shift) - 1),
+                                                     .capacity = (size_t)stat->within};
+    return search->n_gathers++;
+}
+
+/* Allocates the list of gathers, and as many counters as the statistics that need some can use, for
+ * all reads. */
 static ImgstatResult reserve(PercentileSearch *search, ImgstatError *err)
 {
-    const size_t capacity = search->n < PERCENTILE_COUNTS ? search->n : PERCENTILE_COUNTS;
-    search->counts = calloc(capacity, sizeof *search->counts);
-    if (!search->counts)
+    size_t counted = 0;
+    for (size_t i = 0; i < search->n; i++)
+        counted += search->stat[i].shift && !is_gathered(&search->stat[i]);
+    const size_t capacity = counted < PERCENTILE_COUNTS ? counted : PERCENTILE_COUNTS;
+    search->gathers = calloc(PERCENTILE_COUNTS, sizeof *search->gathers);
+    search->counts = calloc(capacity ? capacity : 1, sizeof *search->counts);
+    if (!search->gathers || !search->counts)
         return error_memory(err, capacity * sizeof *search->counts, "counters");
     for (; search->capacity < capacity; search->capacity++) {
         uint64_t *const bins = buffer_cache_acquire(search->cache, DIGIT_BINS * sizeof *bins);
@@ -87,36 +119,87 @@ static ImgstatResult reserve(PercentileSearch *search, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *err)
+/* Gives each gather room for its keys and as many more, for sorting. */
+static ImgstatResult reserve_keys(PercentileSearch *search, ImgstatError *err)
 {
-    search->n_counts = 0;
+    size_t keys = 0;
+    for (size_t i = 0; i < search->n_gathers; i++)
+        keys += 2 * search->gathers[i].capacity;
+    buffer_cache_release(search->keys);
+    search->keys = keys ? buffer_cache_acquire(search->cache, keys * sizeof *search->keys) : NULL;
+    if (keys && !search->keys)
+        return error_memory(err, keys * sizeof *search->keys, "keys");
+    uint64_t *next = search->keys;
+    for (size_t i = 0; i < search->n_gathers; i++) {
+        search->gathers[i].keys = next;
+        next += 2 * search->gathers[i].capacity;
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult percentile_search_prepare(PercentileSearch *search, ReadRequest *request, bool *more,
+                                        ImgstatError *err)
+{
+    search->n_counts = search->n_gathers = 0;
     for (size_t i = 0; i < search->n; i++) {
-        search->count_of[i] = SIZE_MAX;
-        if (search->stat[i].shift == 0)
+        const OrderStat *const stat = &search->stat[i];
+        search->found_by[i] = SIZE_MAX;
+        if (stat->shift == 0)
             continue;
         if (!search->counts)
             IMGSTAT_TRY(reserve(search, err));
-        search->count_of[i] = count_for(search, &search->stat[i]);
+        search->found_by[i] =
+            is_gathered(stat) ? gather_for(search, stat) : count_for(search, stat);
     }
+    IMGSTAT_TRY(reserve_keys(search, err));
+    request->digits = search->counts;
+    request->n_digits = search->n_counts;
+    request->gathers = search->gathers;
+    request->n_gathers = search->n_gathers;
+    *more = search->n_counts || search->n_gathers;
+    return IMGSTAT_OK;
+}
+
+/* Sorts the keys of each gather. */
+static ImgstatResult sort_gathers(PercentileSearch *search, ImgstatError *err)
+{
+    for (size_t i = 0; i < search->n_gathers; i++) {
+        KeyGather *const gather = &search->gathers[i];
+        if (gather->n != gather->capacity)
+            return pixels_changed(err);
+        gather->keys = keys_sort(gather->keys, gather->keys + gather->n, gather->n);
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult narrow(OrderStat *stat, const uint64_t *bins, ImgstatError *err)
+{
+    uint64_t total = 0;
+    for (size_t k = 0; k < DIGIT_BINS; k++)
+        total += bins[k];
+    const size_t digit = find_rank(bins, DIGIT_BINS, &stat->rank);
+    if (digit == DIGIT_BINS || total != stat->within)
+        return pixels_changed(err);
+    stat->within = bins[digit];
+    stat->key = stat->key << DIGIT_BITS | digit;
+    stat->shift = (uint8_t)(stat->shift - DIGIT_BITS);
     return IMGSTAT_OK;
 }
 
 ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err)
 {
+    IMGSTAT_TRY(sort_gathers(search, err));
     for (size_t i = 0; i < search->n; i++) {
-        if (search->count_of[i] == SIZE_MAX)
-            continue;
+        const size_t by = search->found_by[i];
         OrderStat *const stat = &search->stat[i];
-        const uint64_t *const bins = search->counts[search->count_of[i]].bins;
-        uint64_t total = 0;
-        for (size_t k = 0; k < DIGIT_BINS; k++)
-            total += bins[k];
-        const size_t digit = find_rank(bins, DIGIT_BINS, &stat->rank);
-        if (digit == DIGIT_BINS || total != stat->within)
-            return pixels_changed(err);
-        stat->within = bins[digit];
-        stat->key = stat->key << DIGIT_BITS | digit;
-        stat->shift = (uint8_t)(stat->shift - DIGIT_BITS);
+        if (by == SIZE_MAX)
+            continue;
+        if (is_gathered(stat)) {
+            stat->key = search->gathers[by].keys[stat->rank];
+            stat->shift = 0;
+        } else {
+            IMGSTAT_TRY(narrow(stat, search->counts[by].bins, err));
+        }
     }
     return IMGSTAT_OK;
 }
@@ -125,8 +208,10 @@ void percentile_search_release(PercentileSearch *search)
 {
     for (size_t i = 0; i < search->capacity; i++)
         buffer_cache_release(search->counts[i].bins);
+    buffer_cache_release(search->keys);
     free(search->counts);
-    free(search->count_of);
+    free(search->gathers);
+    free(search->found_by);
     *search = (PercentileSearch){0};
 }
 

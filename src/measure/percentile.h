@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* percentile.h: exact order statistics of wide types, 16 key bits a read. */
+/* percentile.h: exact order statistics of wide types: 16 key bits a read, or all of them where few
+ * samples have the same leading bits. */
 #ifndef IMGSTAT_MEASURE_PERCENTILE_H
 #define IMGSTAT_MEASURE_PERCENTILE_H
 
@@ -17,17 +18,22 @@ typedef struct OrderStat {
     uint64_t within; /* samples with these leading bits */
 } OrderStat;
 
-/* Most counts of one read: 128 times 65,536 bins are 64 MiB. */
+/* Most counts of one read, and most gathers: 128 times 65,536 bins are 64 MiB. */
 enum { PERCENTILE_COUNTS = 128 };
+/* Samples with the same leading bits that are gathered rather than counted. */
+enum { PERCENTILE_FEW = 4096 };
 
 typedef struct PercentileSearch {
     BufferCache *cache; /* for counters */
     ImgstatSample sample;
     OrderStat *stat; /* the caller's, n of them */
     size_t n;
-    size_t *count_of; /* for each statistic: the count that narrows it in this read, or SIZE_MAX */
-    DigitCount *counts; /* of the next read; n_counts of them, 0 when all is known */
+    size_t *found_by;   /* for each statistic: the count or gather of this read, or SIZE_MAX */
+    DigitCount *counts; /* of this read */
     size_t n_counts, capacity;
+    KeyGather *gathers; /* of this read */
+    size_t n_gathers;
+    uint64_t *keys; /* of the gathers, and room for sorting them */
 } PercentileSearch;
 
 /* Begins a search for n order statistics of a record that has bins. It finds those of narrow types
@@ -36,10 +42,12 @@ ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *sear
                                       const Record *record, OrderStat *stat, size_t n,
                                       ImgstatError *err);
 
-/* Chooses the counts of the next read; n_counts becomes 0 when all is known. */
-ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *err);
+/* Chooses what the next read finds, and adds it to a request without counts and gathers. *more
+ * becomes false when all is known. */
+ImgstatResult percentile_search_prepare(PercentileSearch *search, ReadRequest *request, bool *more,
+                                        ImgstatError *err);
 
-/* Narrows every statistic by the counts of that read. Fails with IMGSTAT_ERR_IO if the pixels have
+/* Narrows every statistic by what that read found. Fails with IMGSTAT_ERR_IO if the pixels have
  * changed. */
 ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err);
 

@@ -175,23 +175,23 @@ static ImgstatResult make_centers(Work *work, ImgstatError *err)
 static ImgstatResult read_again(Work *work, PercentileSearch *search, ImgstatError *err)
 {
     const FurtherReads reads = *work->reads;
-    bool first = true;
+    bool first = true, more;
     for (;; first = false) {
-        IMGSTAT_TRY(percentile_search_prepare(search, err));
-        ReadRequest request = {.digits = search->counts, .n_digits = search->n_counts};
+        ReadRequest request = {0};
+        IMGSTAT_TRY(percentile_search_prepare(search, &request, &more, err));
         if (first) {
             request.ranges = work->ranges;
             request.n_ranges = work->n_ranges;
             request.center = work->center;
             request.central = work->central;
         }
-        if (request.n_digits || request.n_ranges || request.central)
+        if (more || request.n_ranges || request.central)
             IMGSTAT_TRY(reads.read(reads.context, &request, err));
         if (first && work->n_tops) { /* rare: worth a read, not a list of both kinds */
             const ReadRequest tops = {.digits = work->tops, .n_digits = work->n_tops};
             IMGSTAT_TRY(reads.read(reads.context, &tops, err));
         }
-        if (!request.n_digits)
+        if (!more)
             return IMGSTAT_OK;
         IMGSTAT_TRY(percentile_search_advance(search, err));
     }

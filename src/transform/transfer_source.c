@@ -180,11 +180,11 @@ static ImgstatResult find_clips(TransferInput *input, FurtherReads reads, Imgsta
     PercentileSearch search = {0};
     ImgstatResult res =
         n ? percentile_search_start(reads.cache, &search, input->record, stat, n, err) : IMGSTAT_OK;
-    while (n && res == IMGSTAT_OK) {
-        res = percentile_search_prepare(&search, err);
-        if (res != IMGSTAT_OK || search.n_counts == 0)
+    for (bool more = n > 0; res == IMGSTAT_OK && more;) {
+        ReadRequest request = {0};
+        res = percentile_search_prepare(&search, &request, &more, err);
+        if (res != IMGSTAT_OK || !more)
             break;
-        const ReadRequest request = {.digits = search.counts, .n_digits = search.n_counts};
         res = reads.read(reads.context, &request, err);
         if (res == IMGSTAT_OK)
             res = percentile_search_advance(&search, err);

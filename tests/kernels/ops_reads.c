@@ -128,8 +128,8 @@ static void check_gather(const TestImage *image)
             gather[d].n = 0;
         }
         gather[1].capacity = gather[0].capacity;
-        if (device_gather(ops.cpu, &image->cpu, &gather[0], 1, NULL) != IMGSTAT_ERR_ARG ||
-            device_gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_ARG)
+        if (device_gather(ops.cpu, &image->cpu, &gather[0], 1, NULL) != IMGSTAT_ERR_IO ||
+            device_gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_IO)
             complain("%s: more keys than there is room for, and no error", what);
     }
     free(keys);

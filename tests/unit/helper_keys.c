@@ -81,7 +81,7 @@ static ImgstatResult read_keys(void *context, const ReadRequest *pass, ImgstatEr
         keys->gathered_most = gathered;
     if (pass->n_gathers > keys->ranges_most)
         keys->ranges_most = pass->n_gathers;
-    return overflow ? error_set(err, IMGSTAT_ERR_ARG, "more keys than room") : IMGSTAT_OK;
+    return overflow ? pixels_changed(err) : IMGSTAT_OK;
 }
 
 FurtherReads keys_reader(Keys *keys)
