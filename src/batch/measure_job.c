@@ -104,7 +104,7 @@ static bool is_of_page(ImgstatResult result)
 static bool may_be_redone(const Measuring *m, ImgstatResult result, const ImgstatError *why)
 {
     return device_list_fail(&m->run->devices, m->worker->name, result, why) &&
-           !job_reads_standard_input(m->what); /* which is gone */
+           job_is_readable_again(m->what);
 }
 
 /* Describes pages; the first one is selected on return. */

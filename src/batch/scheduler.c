@@ -183,14 +183,15 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     return nameless ? error_add_file(err, res, job->input) : res;
 }
 
-/* A job that failed has left no output, so that it can run again. Standard input cannot. */
+/* A job that failed has left no output, so that it can run again. Standard input and pipes cannot.
+ */
 static ImgstatResult run_with_fallback(Jobs *jobs, TransformWorker *worker, size_t index,
                                        Outcome *outcome)
 {
     leave_failed_device(jobs, worker);
     ImgstatResult res = run_job(jobs, worker, index, outcome);
     while (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &outcome->error) &&
-           !job_reads_standard_input(&jobs->job[index])) {
+           job_is_readable_again(&jobs->job[index])) {
         job_notes_clear(&outcome->notes);
         mapped_pages_release(&outcome->mapped);
         res = run_job(jobs, worker, index, outcome);

@@ -4,8 +4,12 @@
 #include "batch/device_list.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { OPENED = 12, JOBS = 20 };
 
@@ -201,4 +205,79 @@ Test(device_list, a_named_device_that_is_lost_fails_its_job)
     cr_expect_eq(told.bad, 1);
     measure_photos("cuda:0,1,2", "1:1 2:0", false, &told);
     cr_expect_eq(told.bad, 2);
+}
+
+/* ---- Pipes ----------------------------------------------------------------------------------- */
+
+/* Writes the photo to a FIFO, for one reader. */
+static void *write_photo(void *fifo)
+{
+    static char bytes[1 << 20];
+    FILE *const from = fopen(photo, "rb");
+    cr_assert_not_null(from);
+    const size_t n = fread(bytes, 1, sizeof bytes, from);
+    fclose(from);
+    const int to = open(fifo, O_WRONLY);
+    cr_assert(n < sizeof bytes && write(to, bytes, n) == (ssize_t)n);
+    close(to);
+    return NULL;
+}
+
+static bool on_sentence(void *context, const ImgstatDone *done)
+{
+    Told *const told = context;
+    if (done->job == 0)
+        snprintf(told->why, sizeof told->why, "%s", done->message);
+    told->bad += done->result != IMGSTAT_OK;
+    return true;
+}
+
+static void ignore_fallen(void *context, const char *why)
+{
+    (void)context;
+    (void)why;
+}
+
+/* A pipe whose device is lost fails with the device's sentence, for its bytes are gone: it was
+ * opened once more, and waited for ever for somebody to write. */
+Test(device_list, a_pipe_is_not_read_twice, .timeout = 60)
+{
+    char folder[] = "/tmp/imgstat-pipe-XXXXXX", fifo[64], out[64], other[64], expected[128];
+    cr_assert_not_null(mkdtemp(folder));
+    (void)snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    (void)snprintf(out, sizeof out, "%s/out.tif", folder);
+    (void)snprintf(other, sizeof other, "%s/other.tif", folder);
+    (void)snprintf(expected, sizeof expected, "%s: cuda:0: it was unplugged", fifo);
+    cr_assert_eq(mkfifo(fifo, 0600), 0);
+    setenv("IMGSTAT_STAND_IN_FAULT", "0:1", 1);
+    for (int writes = 0; writes < 2; writes++) {
+        const ImgstatJob jobs[] = {{.input = fifo, .output = writes ? out : NULL},
+                                   {.input = photo, .output = writes ? other : NULL}};
+        Told told = {0};
+        ImgstatError error;
+        pthread_t writer;
+        cr_assert_eq(pthread_create(&writer, NULL, write_photo, fifo), 0);
+        const ImgstatMeasureBatch measure = {.device = "cuda:0",
+                                             .threads = 1,
+                                             .fallen_back = ignore_fallen,
+                                             .page = on_page,
+                                             .progress = on_sentence,
+                                             .context = &told};
+        const ImgstatBatch transform = {.method = {.transform = IMGSTAT_STRETCH},
+                                        .device = "cuda:0",
+                                        .threads = 1,
+                                        .fallen_back = ignore_fallen,
+                                        .progress = on_sentence,
+                                        .context = &told};
+        cr_assert_eq(writes ? imgstat_batch_run(&transform, jobs, 2, &error)
+                            : imgstat_batch_measure(&measure, jobs, 2, &error),
+                     IMGSTAT_OK, "%s", error.message);
+        cr_assert_eq(pthread_join(writer, NULL), 0);
+        cr_expect_str_eq(told.why, expected);
+        cr_expect_eq(told.bad, 1, "the processor does the other file");
+        cr_expect_neq(access(out, F_OK), 0, "half an output");
+    }
+    cr_assert_eq(unlink(fifo), 0);
+    cr_assert_eq(unlink(other), 0);
+    cr_assert_eq(rmdir(folder), 0);
 }
