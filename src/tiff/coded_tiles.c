@@ -90,23 +90,27 @@ static bool read_frame(const TiffDecoder *td, CodedTile *tile)
     return inflate_read_frame(frame, sizeof frame, &tile->window, &tile->adler);
 }
 
-/* Finds the bytes of a tile. */
+/* Finds the bytes of a tile. Of one that is not compressed the rows below the image are left out,
+ * but must be in the file if its size says so: libtiff reads them. */
 static bool find_tile(const TiffDecoder *td, const TiledPage *page, uint32_t number, CodedTile *out)
 {
     const TiffLayout *const layout = &td->layout;
+    const bool plain = page->coding == TILE_PLAIN;
     const uint32_t y = number / layout->across % layout->down * layout->tile_height;
     const uint32_t left = page->height - y;
-    const bool cut = left < layout->tile_height && (!layout->tiled || page->coding == TILE_PLAIN);
-    const uint64_t n_out = (uint64_t)(cut ? left : layout->tile_height) * page->row_bytes;
+    const uint32_t rows = left < layout->tile_height ? left : layout->tile_height;
+    const uint64_t whole = (uint64_t)(layout->tiled ? layout->tile_height : rows) * page->row_bytes;
+    const uint64_t n_out = plain ? (uint64_t)rows * page->row_bytes : whole;
     const uint64_t at = TIFFGetStrileOffset(td->handle.tif, number);
     uint64_t n_in = TIFFGetStrileByteCount(td->handle.tif, number);
     const uint64_t end = td->base.source->bytes;
     const bool usual = tiff_stored_is_usual(layout, n_in);
-    if (page->coding == TILE_PLAIN && n_in > n_out)
-        n_in = n_out;
+    if (plain && n_in > whole)
+        n_in = whole;
     if (!usual || tiff_tile_absent(td, number) || at > end || n_in > end - at ||
-        (page->coding == TILE_PLAIN ? n_in < n_out : n_in > TILE_BYTES_MOST))
+        (plain ? n_in < n_out : n_in > TILE_BYTES_MOST))
         return false;
+    n_in = plain ? n_out : n_in;
     *out =
         (CodedTile){.in = at, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .number = number};
     return page->coding != TILE_DEFLATED || read_frame(td, out);

@@ -209,6 +209,38 @@ Test(coded_tiles, large_files)
     cr_assert(n_right == n_taken && n_taken == 12);
 }
 
+/* An uncompressed tile that reaches beyond the image, and beyond the end of the file: it was
+ * decoded on a device where only what lies below the image is missing. */
+Test(coded_tiles, cut_tiles)
+{
+    enum { TILE = 16, HEIGHT = 3, N = TILE * TILE };
+    static const uint16_t tags[][2] = {{256, 5}, {257, HEIGHT}, {258, 8},    {259, 1}, {262, 1},
+                                       {277, 1}, {322, TILE},   {323, TILE}, {324, 0}, {325, N}};
+    enum { TAGS = sizeof tags / sizeof *tags, HEAD = 8 + 2 + 12 * TAGS + 4 };
+    uint8_t made[HEAD + N] = {'I', 'I', 42, 0, 8, 0, 0, 0, TAGS, 0};
+    static Named file[BATCH];
+    for (size_t i = 0; i < TAGS; i++) {
+        const uint16_t value = tags[i][0] == 324 ? HEAD : tags[i][1];
+        const uint8_t entry[] = {(uint8_t)tags[i][0], (uint8_t)(tags[i][0] >> 8), 3, 0, 1, 0, 0, 0,
+                                 (uint8_t)value,      (uint8_t)(value >> 8)};
+        memcpy(made + 10 + 12 * i, entry, sizeof entry);
+    }
+    for (size_t i = 0; i < N; i++)
+        made[HEAD + i] = (uint8_t)(i * 7 + 1);
+    n_right = n_failed = 0;
+    for (size_t missing = 0; missing < N; missing += BATCH) {
+        for (size_t k = 0; k < BATCH; k++) {
+            const size_t n = missing + k < N ? sizeof made - missing - k : HEAD;
+            file[k] = (Named){.mode = "auto", .bytes = {.at = malloc(n), .n = n}};
+            cr_assert_not_null(file[k].bytes.at);
+            memcpy(file[k].bytes.at, made, n);
+            snprintf(file[k].name, sizeof file[k].name, "%zu bytes are missing", missing + k);
+        }
+        check(file, BATCH);
+    }
+    cr_assert(n_right == 1 && n_failed >= N - 1);
+}
+
 /* Compares the files of a folder, or of those in it that a pattern names. */
 static void check_folder(const char *folder, const char *below)
 {
