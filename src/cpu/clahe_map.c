@@ -247,7 +247,7 @@ static void store_passthrough(const Clahe *clahe, const ImagePro *band, uint32_t
     const uint16_t instead = (uint16_t)range_avoid(&clahe->to, avoided);
     for (uint32_t i = 0; keeps && i < n; i++) { /* the usual case, without branches */
         const uint16_t mapped = out[i] == avoided ? instead : out[i];
-        out[i] = (key[i] == nodata) | (mask && !mask[i]) ? key[i] : mapped;
+        out[i] = ((key[i] == nodata) | (mask && !mask[i])) ? key[i] : mapped;
     }
     for (uint32_t i = 0; !keeps && i < n; i++)
         if (!clahe->unchanged && clahe_is_valid(clahe, band, x + i, y, key[i]))

@@ -280,8 +280,10 @@ FORCE_INLINE bool is_valid(ImgstatSample sample, const FillCall *c, size_t i, bo
                            bool has_nodata, uint64_t nodata)
 {
     const uint64_t key = key_at(sample, c->x, i);
-    return (!has_mask || c->mask[i]) & !(has_nodata & (key == nodata)) &
-           (key > sample_key_infinity(sample, true)) & (key < sample_key_infinity(sample, false));
+    const uint64_t lowest = sample_key_infinity(sample, true);
+    const uint64_t highest = sample_key_infinity(sample, false);
+    return (!has_mask || c->mask[i]) & !(has_nodata & (key == nodata)) & (key > lowest) &
+           (key < highest);
 }
 
 FORCE_INLINE void fill_of(ImgstatSample sample, const FillCall *c, bool has_mask)

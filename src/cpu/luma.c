@@ -27,9 +27,9 @@ static inline bool find_has_of(size_t bytes, const ImagePro *image, const unsign
     const uint64_t nodata = image->has_nodata ? image->nodata_key : UINT64_MAX;
     bool all = true;
     for (size_t i = 0; i < n; i++, at += pixel) {
-        const bool hole = (load_raw(at, bytes) == nodata) |
-                          (load_raw(at + bytes, bytes) == nodata) |
-                          (load_raw(at + 2 * bytes, bytes) == nodata);
+        const uint64_t red = load_raw(at, bytes), green = load_raw(at + bytes, bytes);
+        const uint64_t blue = load_raw(at + 2 * bytes, bytes);
+        const bool hole = (red == nodata) | (green == nodata) | (blue == nodata);
         has[i] = (!mask || mask[i]) & !hole;
         all &= has[i];
     }

@@ -279,6 +279,35 @@ def test_plot(program):
     check(not re.search(rb'(href|src|url\()', done.stdout), "the plot needs no other file")
 
 
+def axis_texts(program, *names):
+    """The numbers of a plot along its axes: of sample values, and of samples."""
+    svg = xml.fromstring(run(program, "hist", "--plot", "-", *names).stdout)
+    texts = [node for node in svg.iter() if node.tag.endswith("text") and re.fullmatch(r"-?[\d.]+(e[-+]\d+)?", node.text)]
+    return [[(float(node.get("x")), node.text) for node in texts if node.get("text-anchor") == anchor] for anchor in ("middle", "end")]
+
+
+def test_plot_numbers(program):
+    """Numbers of more than 6 digits lay on each other, those of close values were all the same, large counts left the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.tif"
+        for lo, hi in ((0, 4294967295), (-2147483648, 2147483647), (1e9, 1e9 + 0.1), (1000, 1000.0001), (-1e300, 1e300), (0, 255)):
+            path.write_bytes(make_doubles([lo + (hi / 100 - lo / 100) * k for k in range(101)]))
+            ticks = axis_texts(program, path)[0]
+            for (left, one), (right, next_one) in zip(ticks, ticks[1:]):
+                check(float(one) < float(next_one), f"numbers of {lo} to {hi} rise: {ticks}")
+                check(right - left >= 7 * (len(one) + len(next_one)) / 2, f"numbers of {lo} to {hi} have room: {ticks}")
+            at = [(x - ticks[0][0]) / (ticks[-1][0] - ticks[0][0]) for x, _ in ticks]
+            values = [(float(text) - float(ticks[0][1])) / (float(ticks[-1][1]) - float(ticks[0][1])) for _, text in ticks]
+            check(len(ticks) >= 2 and max(abs(a - b) for a, b in zip(at, values)) < 2e-3, f"numbers lie where they belong: {ticks}")
+        record = Path(folder) / "0.rec"
+        run(program, "stats", "--by", "all", "--save-record", record, "photo.tif")
+        for k in range(15):
+            run(program, "merge", record, record, "-o", Path(folder) / f"{k + 1}.rec")
+            record = Path(folder) / f"{k + 1}.rec"
+        counts = [text for _, text in axis_texts(program, record)[1]]
+        check(len(counts) > 3 and max(map(float, counts)) > 1e8 and max(map(len, counts)) < 9, f"large counts are short: {counts}")
+
+
 def read_rgb(data):
     """A PNG of 8-bit RGB without filters, as rows of bytes."""
     at, idat, size = 8, b"", None

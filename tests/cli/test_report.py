@@ -319,6 +319,20 @@ def test_bins(program, folder):
     check(len(heights) == 250 and set(heights) == {"0.0"}, str(heights))
 
 
+def test_headings(program, folder):
+    """Kinds that differ in channels or in a nodata value that was given had the same heading."""
+    shutil.copy(TESTDATA / "good-rgb.png", folder)
+    shutil.copy(TESTDATA / "good-rgba16.png", folder)
+    run(program, "normalize", "--depth", 8, folder / "good-rgba16.png", "-o", folder / "rgba8.png")
+    (folder / "good-rgba16.png").unlink()
+    run(program, "report", folder, "-o", folder / "page.html")
+    headings = re.findall(r"<summary><h3>(.*?)</h3>", (folder / "page.html").read_text())
+    check(sorted(headings) == ["1 image, rgb, u8", "1 image, rgb, u8, 4 channels"], str(headings))
+    run(program, "report", "--nodata", 7, folder / "good-rgb.png", "-o", folder / "nodata.html")
+    headings = re.findall(r"<summary><h3>(.*?)</h3>", (folder / "nodata.html").read_text())
+    check(headings == ["1 image, rgb, u8, nodata 7"], str(headings))
+
+
 def test_no_sample(program, folder):
     """The thumbnail of an image without a valid sample had a filter of NaN."""
     (folder / "a.tif").write_bytes(tiff("u8", 3, 2, [1, 2, 3, 4, 5, 6]))

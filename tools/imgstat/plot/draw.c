@@ -58,19 +58,42 @@ static double map_y(const PlotFrame *frame, double count)
     return BOTTOM - curve_height(count, frame->peak, frame->log) * (BOTTOM - TOP);
 }
 
-/* The largest of 1, 2, 5 times a power of ten that gives about TICKS steps. */
-static double tick_step(double span)
+/* The largest of 1, 2, 5 times a power of ten that gives about so many steps. */
+static double tick_step(double span, int ticks)
 {
-    const double raw = span / TICKS;
+    const double raw = span / ticks;
     const double power = pow(10, floor(log10(raw)));
     const double rest = raw / power;
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
+/* With as many digits as tell two ticks apart. step: 0 where there are only ends. */
+static void tick_text(char out[TEXT_NUMBER], double value, double step)
+{
+    const double digits = floor(log10(fabs(value))) - floor(log10(step)) + 1;
+    if (value != 0 && step > 0 && digits > 6)
+        snprintf(out, TEXT_NUMBER, "%.*g", (int)fmin(digits, DBL_DECIMAL_DIG), value);
+    else
+        text_short(out, value);
+}
+
+/* Whether the numbers of ticks have room beside each other. */
+static bool ticks_fit(const PlotFrame *frame, double span, double step)
+{
+    enum { LETTER = 9 };
+    char lo[TEXT_NUMBER], hi[TEXT_NUMBER];
+    tick_text(lo, floor(frame->lo / step) * step, step);
+    tick_text(hi, floor(frame->hi / step) * step, step);
+    const size_t longest = strlen(lo) > strlen(hi) ? strlen(lo) : strlen(hi);
+    return (double)(LETTER * longest) <= step / span * (RIGHT - LEFT);
+}
+
 static void put_x_ticks(PlotCanvas *canvas, const PlotFrame *frame)
 {
     const double span = fmin(frame->hi - frame->lo, DBL_MAX);
-    const double step = span > 0 ? tick_step(span) : 0;
+    double step = span > 0 ? tick_step(span, TICKS) : 0;
+    for (int ticks = TICKS; ticks > 2 && step > 0 && !ticks_fit(frame, span, step);)
+        step = tick_step(span, --ticks);
     /* Spans of huge or tiny numbers may have no step that moves; then the ends are enough. */
     const bool steps = step > 0 && isfinite(step) && frame->lo + step > frame->lo;
     const double first = steps ? ceil(frame->lo / step) * step : frame->lo;
@@ -79,7 +102,7 @@ static void put_x_ticks(PlotCanvas *canvas, const PlotFrame *frame)
         if (value > frame->hi + span * 1e-9 || (!steps && i > 1))
             break;
         char text[TEXT_NUMBER];
-        text_short(text, fabs(value) < span * 1e-12 ? 0 : value);
+        tick_text(text, fabs(value) < span * 1e-12 ? 0 : value, steps ? step : 0);
         const double x = map_x(frame, value);
         put_line(canvas, PLOT_GRID, NULL, x, TOP, x, BOTTOM + 5);
         put_text(canvas, x, BOTTOM + 20, PLOT_MIDDLE, text);
@@ -89,7 +112,10 @@ static void put_x_ticks(PlotCanvas *canvas, const PlotFrame *frame)
 static void put_y_tick(PlotCanvas *canvas, const PlotFrame *frame, double count)
 {
     char text[TEXT_NUMBER];
-    text_short(text, count);
+    if (frame->peak < 1e8)
+        text_short(text, count);
+    else
+        snprintf(text, sizeof text, "%g", count); /* more digits have no room */
     const double y = map_y(frame, count);
     put_line(canvas, PLOT_GRID, NULL, LEFT - 5, y, RIGHT, y);
     put_text(canvas, LEFT - 9, y + 4, PLOT_END, text);
@@ -108,7 +134,7 @@ static void put_y_ticks(PlotCanvas *canvas, const PlotFrame *frame)
     }
     if (frame->peak <= 0)
         return;
-    const double step = tick_step(frame->peak), least = frame->whole ? fmax(step, 1) : step;
+    const double step = tick_step(frame->peak, TICKS), least = frame->whole ? fmax(step, 1) : step;
     for (double count = least; count <= frame->peak; count += least)
         put_y_tick(canvas, frame, count);
 }

@@ -23,6 +23,12 @@ static void put_heading(const SurveyKind *kind, FILE *out)
     fprintf(out, ", %s", imgstat_sample_name(k->sample));
     if (k->bits != 8 * imgstat_sample_bytes(k->sample))
         fprintf(out, " (%u bit%s)", k->bits, k->bits == 1 ? "" : "s");
+    if (k->channels != 1 && k->channels != 3) /* as with alpha */
+        fprintf(out, ", %u channels", k->channels);
+    if (k->has_nodata) {
+        text_nodata(count, k->nodata);
+        fprintf(out, ", nodata %s", count);
+    }
     if (kind->group != NULL && *kind->group != '\0') {
         fputs(", group ", out);
         page_put_text(out, kind->group);
