@@ -34,8 +34,9 @@ extern "C" {
  * close or release of its type. Returned strings belong to the library; do not free them.
  *
  * The library reads the environment in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when it
- * opens a device, IMGSTAT_DECODE and IMGSTAT_CODECS when it opens a file, and TMPDIR when it reads
- * or writes what is no regular file. Change the environment before you use the library.
+ * opens a device (IMGSTAT_CPU where it first decodes or compresses pixels too), IMGSTAT_DECODE and
+ * IMGSTAT_CODECS when it opens a file, and TMPDIR when it reads or writes what is no regular file.
+ * Change the environment before you use the library.
  */
 
 typedef enum ImgstatResult {
@@ -126,10 +127,10 @@ typedef struct ImgstatDeviceInfo {
 } ImgstatDeviceInfo;
 
 /* Opens "cpu", "cuda" or "cuda:N". A device that was named never falls back to another one;
- * an unknown name is an error that lists the valid ones. threads: CPU threads to use, at most
- * 1,024; 0 for as many as the process may run on. The device must outlive every image and record
- * made on it. Calls do not change the current CUDA device of a thread. Freed memory stays in the
- * default pool of the GPU.
+ * an unknown name is an error that lists the valid ones. threads: CPU threads to use, 0 for as many
+ * as the process may run on; more than 1,024 are 1,024. The device must outlive every image and
+ * record made on it. Calls do not change the current CUDA device of a thread. Freed memory stays in
+ * the default pool of the GPU.
  *
  * "cuda" opens a module, libimgstat-cuda.so: the file that the environment variable
  * IMGSTAT_CUDA_MODULE names, or else the first that exists of those in the folder of the library or
