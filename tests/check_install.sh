@@ -54,6 +54,17 @@ foreign=$(nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' |
 foreign=$(nm -g --defined-only "$lib/libimgstat.a" 2>/dev/null | awk 'NF == 3 { print $3 }' |
     grep -vE '^(imgstat[_.]|_)' | head -n 5 || true)
 [ -z "$foreign" ] || fail "names of the static library that programs may have: $foreign"
+# An archive of -flto could not be installed: objcopy refuses to rename its functions, and left files behind.
+mkdir "$work/lto"
+echo 'int shared_name(void); int shared_name(void) { return 1; }' >"$work/lto.c"
+if "$cc" -flto -c "$work/lto.c" -o "$work/lto.o" 2>/dev/null && ar rcsD "$work/lto/lib.a" "$work/lto.o" 2>/dev/null; then
+    cp "$work/lto/lib.a" "$work/before.a"
+    cmake -DARCHIVE="$work/lto/lib.a" -DNM=nm -DOBJCOPY=objcopy -P "$tests/../tools/cmake/private_names.cmake" >"$work/told" 2>&1 ||
+        fail "an archive of -flto is not installed: $(cat "$work/told")"
+    [ "$(ls -A "$work/lto")" = lib.a ] || fail "files are left beside an archive of -flto"
+    cmp -s "$work/lto/lib.a" "$work/before.a" || ! grep -q Warning "$work/told" || fail "an archive of -flto was changed"
+    pass "an archive of -flto"
+fi
 exported=$(nm -D --defined-only "$lib/libimgstat.so" | grep -c ' T imgstat_')
 declared=$(grep -oh 'imgstat_[a-z0-9_]*(' "$prefix"/include/imgstat*.h | sort -u | wc -l)
 [ "$exported" -eq "$declared" ] || {
