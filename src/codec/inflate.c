@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inflate.c: decompresses by ISA-L where the build has it, else by zlib. ISA-L accepts some streams
- * that zlib refuses; the checks here refuse them too. */
+/* inflate.c: decompresses by ISA-L where the build has it, else by zlib; large streams by several
+ * threads. ISA-L accepts some streams that zlib refuses; the checks here refuse them too. */
 #include "codec/inflate.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@ enum {
     MOST_BYTES = 1 << 30 /* a call: both libraries count in 32 bits */
 };
 
-struct Inflater {
+/* A stream that one thread decompresses. */
+typedef struct Inflater {
     uint64_t total;
     unsigned n_head; /* bytes of the header seen */
     uint8_t head[ZLIB_HEAD];
@@ -26,7 +27,13 @@ struct Inflater {
 #else
     z_stream state;
 #endif
-};
+} Inflater;
+
+typedef enum InflateState {
+    INFLATE_MORE,   /* all input is used or the output is full */
+    INFLATE_END,    /* the stream has ended and its checksum is right */
+    INFLATE_DAMAGED /* the stream is damaged or unusual */
+} InflateState;
 
 /* Returns the bits of the window of a zlib stream that begins like this; 0: it is no deflate, or
  * needs a dictionary. */
@@ -60,7 +67,7 @@ bool inflate_head_is_usual(const uint8_t head[2], uint64_t total)
 
 #ifdef IMGSTAT_WITH_ISAL
 
-Inflater *inflater_create(uint64_t total, BufferCache *buffers)
+static Inflater *inflater_create(uint64_t total, BufferCache *buffers)
 {
     if (total >= UINT32_MAX) /* ISA-L counts its output in 32 bits */
         return NULL;
@@ -75,7 +82,7 @@ Inflater *inflater_create(uint64_t total, BufferCache *buffers)
     return inflater;
 }
 
-void inflater_destroy(Inflater *inflater)
+static void inflater_destroy(Inflater *inflater)
 {
     buffer_cache_release(inflater);
 }
@@ -101,7 +108,7 @@ uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 
 #else
 
-Inflater *inflater_create(uint64_t total, BufferCache *buffers)
+static Inflater *inflater_create(uint64_t total, BufferCache *buffers)
 {
     (void)buffers; /* zlib allocates for itself */
     Inflater *const inflater = calloc(1, sizeof *inflater);
@@ -115,7 +122,7 @@ Inflater *inflater_create(uint64_t total, BufferCache *buffers)
     return inflater;
 }
 
-void inflater_destroy(Inflater *inflater)
+static void inflater_destroy(Inflater *inflater)
 {
     if (!inflater)
         return;
@@ -144,8 +151,10 @@ uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 
 #endif
 
-InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
-                          size_t *room)
+/* Decompresses from *in to *out and advances both. Input that is left after INFLATE_END does not
+ * belong to the stream. room: bytes left at *out. */
+static InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in,
+                                 uint8_t **out, size_t *room)
 {
     for (size_t i = 0; i < *n_in && inflater->n_head < ZLIB_HEAD; i++) {
         inflater->head[inflater->n_head++] = (*in)[i];
@@ -168,4 +177,139 @@ InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, 
     *out += free_bytes - inflater->state.avail_out;
     *room -= free_bytes - inflater->state.avail_out;
     return result;
+}
+
+/* ---- By one thread or by several ---- */
+
+enum {
+    PART_BYTES = 384 << 10, /* decompressed, of one part, about */
+    MOST_PART = 512 << 10,  /* compressed */
+    /* One thread is fast where long matches or stored blocks are most of a stream. */
+    MOST_RATIO = 6,
+    LEAST_GAIN = 16,       /* a stream is smaller than its bytes by more than this part of them */
+    LEAST_TOTAL = 4 << 20, /* smaller streams are not worth the threads' start */
+    MOST_THREADS = 8,      /* the thread that reads keeps up with no more */
+    TEST_PART = 4 << 10
+};
+
+struct InflateStream {
+    ParallelInflater *parallel; /* NULL: one thread */
+    InflateSource source;
+    Inflater *inflater;
+    uint8_t *input;
+    const uint8_t *data; /* in input */
+    size_t n_data;
+    bool input_ended, ended;
+};
+
+/* Returns the compressed bytes of a part. */
+static size_t part_bytes(uint64_t total, uint64_t compressed)
+{
+    const uint64_t bytes = compressed / (total / PART_BYTES + 1);
+    return bytes > MOST_PART ? MOST_PART : (size_t)bytes;
+}
+
+static bool is_worth_threads(uint64_t total, uint64_t compressed)
+{
+    return total >= LEAST_TOTAL && total / MOST_RATIO <= compressed &&
+           compressed < total - total / LEAST_GAIN;
+}
+
+/* Returns how many threads decompress a stream. */
+static unsigned useful_threads(unsigned threads, uint64_t total, uint64_t compressed)
+{
+    if (!is_worth_threads(total, compressed))
+        return 1;
+    return threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+uint64_t inflate_stream_bytes(uint64_t total, uint64_t compressed, unsigned threads)
+{
+    const unsigned useful = useful_threads(threads, total, compressed);
+    return useful > 1 ? useful * (uint64_t)parallel_inflater_bytes(part_bytes(total, compressed))
+                      : 0;
+}
+
+InflateStream *inflate_stream_create(const InflateSource *source, BufferCache *buffers)
+{
+    InflateStream *const stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->source = *source;
+    const uint64_t total = source->total, compressed = source->compressed;
+    const unsigned threads =
+        source->always ? source->threads : useful_threads(source->threads, total, compressed);
+    if (threads > 1)
+        stream->parallel = parallel_inflater_create(
+            total, threads, source->always ? TEST_PART : part_bytes(total, compressed),
+            source->read, source->context, buffers);
+    if (stream->parallel)
+        return stream;
+    stream->inflater = inflater_create(source->total, buffers);
+    stream->input = buffer_cache_acquire(buffers, source->read_bytes);
+    stream->data = stream->input;
+    if (stream->inflater && stream->input)
+        return stream;
+    inflate_stream_destroy(stream);
+    return NULL;
+}
+
+void inflate_stream_destroy(InflateStream *stream)
+{
+    if (!stream)
+        return;
+    parallel_inflater_destroy(stream->parallel);
+    inflater_destroy(stream->inflater);
+    buffer_cache_release(stream->input);
+    free(stream);
+}
+
+/* Returns false if there is no more input. */
+static bool read_input(InflateStream *stream)
+{
+    if (stream->input_ended)
+        return false;
+    stream->n_data =
+        stream->source.read(stream->source.context, stream->input, stream->source.read_bytes);
+    stream->data = stream->input;
+    stream->input_ended = stream->n_data == 0;
+    return stream->n_data > 0;
+}
+
+/* Decompresses up to *room bytes; with none, to the end. Returns false on a fault. */
+static bool run(InflateStream *stream, uint8_t **to, size_t *room)
+{
+    const size_t input = stream->n_data, output = *room;
+    const InflateState state =
+        inflater_run(stream->inflater, &stream->data, &stream->n_data, to, room);
+    stream->ended = state == INFLATE_END;
+    if (state == INFLATE_DAMAGED)
+        return false;
+    if (state == INFLATE_END || *room < output || stream->n_data < input)
+        return true;
+    return stream->n_data == 0 && read_input(stream);
+}
+
+bool inflate_stream_read(InflateStream *stream, uint8_t *to, size_t n)
+{
+    if (stream->parallel)
+        return parallel_inflater_read(stream->parallel, to, n);
+    while (n > 0)
+        if (stream->ended || !run(stream, &to, &n))
+            return false;
+    return true;
+}
+
+bool inflate_stream_end(InflateStream *stream, bool *surplus)
+{
+    if (stream->parallel)
+        return parallel_inflater_end(stream->parallel, surplus);
+    while (!stream->ended) {
+        uint8_t more, *to = &more;
+        size_t room = 1;
+        if (!run(stream, &to, &room) || room == 0)
+            return false;
+    }
+    *surplus = stream->n_data > 0 || read_input(stream);
+    return true;
 }

@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* inflate.h: decompresses a zlib stream step by step. */
+/* inflate.h: decompresses a zlib stream whose compressed bytes are read as they are needed, by one
+ * thread or by several. */
 #ifndef IMGSTAT_CODEC_INFLATE_H
 #define IMGSTAT_CODEC_INFLATE_H
 
-#include "base/buffer_cache.h"
+#include "codec/parallel_inflate.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+typedef struct InflateStream InflateStream;
 
-/* The state of one stream. */
-typedef struct Inflater Inflater;
+/* What a stream is, and where its compressed bytes come from. */
+typedef struct InflateSource {
+    InflateRead *read;
+    void *context;
+    uint64_t total;      /* decompressed bytes */
+    uint64_t compressed; /* bytes, about */
+    size_t read_bytes;   /* to read at a time with one thread */
+    unsigned threads;
+    bool always; /* several threads even where they are not worth it, in small parts: for tests */
+} InflateSource;
 
-/* Begins a stream. total: decompressed bytes of the stream. buffers: for its memory; NULL: memory
- * is not kept. Returns NULL if memory runs out. */
-Inflater *inflater_create(uint64_t total, BufferCache *buffers);
+/* Begins a stream. buffers: for its memory; NULL: memory is not kept. Returns NULL if memory runs
+ * out. */
+InflateStream *inflate_stream_create(const InflateSource *source, BufferCache *buffers);
 
 /* Accepts NULL. */
-void inflater_destroy(Inflater *inflater);
+void inflate_stream_destroy(InflateStream *stream);
 
-typedef enum InflateState {
-    INFLATE_MORE,   /* all input is used or the output is full */
-    INFLATE_END,    /* the stream has ended and its checksum is right */
-    INFLATE_DAMAGED /* the stream is damaged or unusual */
-} InflateState;
+/* Decompresses the next n bytes. Returns false if the stream is damaged or unusual. */
+bool inflate_stream_read(InflateStream *stream, uint8_t *to, size_t n);
 
-/* Decompresses from *in to *out and advances both. Input that is left after INFLATE_END does not
- * belong to the stream. room: bytes left at *out. */
-InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
-                          size_t *room);
+/* Returns whether the stream ends with the bytes that were read and its checksum is right.
+ * *surplus: whether input follows. */
+bool inflate_stream_end(InflateStream *stream, bool *surplus);
+
+/* Returns the memory that a stream takes beyond that of one thread, about. */
+uint64_t inflate_stream_bytes(uint64_t total, uint64_t compressed, unsigned threads);
 
 /* Bytes of a zlib stream before and behind its deflate data. */
 enum { ZLIB_HEAD = 2, ZLIB_TAIL = 4, ZLIB_FRAME = ZLIB_HEAD + ZLIB_TAIL };

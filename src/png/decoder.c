@@ -3,7 +3,7 @@
 #include "png/decoder.h"
 #include "base/byteswap.h"
 #include "base/pixel.h"
-#include "codec/inflate_stream.h"
+#include "codec/inflate.h"
 #include "png/filter.h"
 
 #include <stdio.h>

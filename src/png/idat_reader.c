@@ -5,7 +5,6 @@
 #include "base/compiler.h"
 #include "base/thread_pool.h"
 #include "codec/inflate.h"
-#include "codec/inflate_stream.h"
 #include "png/chunks.h"
 #include "png/filter.h"
 

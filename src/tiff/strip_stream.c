@@ -2,7 +2,7 @@
 /* strip_stream.c: strips too large to hold, decompressed as their rows are asked for: deflate and
  * LZW about twice as fast as by libtiff, and none of them with its compressed bytes held. Whatever
  * is not exactly as it should be is left to libtiff, which begins with the strip anew. */
-#include "codec/inflate_stream.h"
+#include "codec/inflate.h"
 #include "tiff/decoder.h"
 #include "tiff/lzw.h"
 #include "tiff/predictor.h"
