@@ -103,8 +103,7 @@ size_t imgstat_text_utf8(const char *text, bool mask_controls, char *out, size_t
 }
 
 /* Fills an error with "FILE: SENTENCE", or with the sentence alone where file is NULL. */
-static ImgstatResult fill(ImgstatError *err, ImgstatResult code, const char *file,
-                          const char *sentence)
+static void fill(ImgstatError *err, ImgstatResult code, const char *file, const char *sentence)
 {
     char small[2 * MESSAGE_BYTES], *large = NULL; /* where memory has run out, `small` must do */
     const bool cut =
@@ -122,15 +121,14 @@ static ImgstatResult fill(ImgstatError *err, ImgstatResult code, const char *fil
         err->file_bytes = (uint16_t)(strlen(err->message) - behind);
     }
     free(large);
-    return code;
 }
 
-static ImgstatResult format_and_fill(ImgstatError *err, ImgstatResult code, const char *file,
-                                     const char *format, va_list list)
+static void format_and_fill(ImgstatError *err, ImgstatResult code, const char *file,
+                            const char *format, va_list list)
 {
     char small[MESSAGE_BYTES], *large = NULL;
     if (!err)
-        return code;
+        return;
     va_list again;
     va_copy(again, list);
     const int n = vsnprintf(small, sizeof small, format, list);
@@ -141,16 +139,15 @@ static ImgstatResult format_and_fill(ImgstatError *err, ImgstatResult code, cons
     if (large)
         (void)vsnprintf(large, (size_t)n + 1, format, again);
     va_end(again);
-    (void)!fill(err, code, file, large ? large : small);
+    fill(err, code, file, large ? large : small);
     free(large);
-    return code;
 }
 
 ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    (void)!format_and_fill(err, code, NULL, format, list);
+    format_and_fill(err, code, NULL, format, list);
     va_end(list);
     return code;
 }
@@ -160,7 +157,7 @@ ImgstatResult error_file(ImgstatError *err, ImgstatResult code, const char *file
 {
     va_list list;
     va_start(list, format);
-    (void)!format_and_fill(err, code, file, format, list);
+    format_and_fill(err, code, file, format, list);
     va_end(list);
     return code;
 }
@@ -189,7 +186,8 @@ ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *
     if (code == IMGSTAT_OK || !err || err->file_bytes > 0)
         return code;
     const ImgstatError bare = *err;
-    return fill(err, code, file, bare.message);
+    fill(err, code, file, bare.message);
+    return code;
 }
 
 ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page, const char *name)

@@ -126,7 +126,7 @@ ImgstatResult part_fail(DatasetPart *part, const ImgstatError *failure, ImgstatE
 /* Adds a record to the data set, which takes it over. */
 static ImgstatResult share(DatasetPart *part, ImgstatRecord *record, ImgstatError *err)
 {
-    return dataset_add_from(part->dataset, record, NULL, err);
+    return dataset_add(part->dataset, record, NULL, err);
 }
 
 /* Adds a record to those that are kept, of which the oldest may have to go. */

@@ -194,7 +194,7 @@ static bool measure_group(Measuring *m, ImgstatGrouping by, const uint32_t *numb
     return go_on;
 }
 
-static bool measure_groups(Measuring *m, ImgstatError *error)
+static void measure_groups(Measuring *m, ImgstatError *error)
 {
     const PageList *const list = &m->file->decoder->list;
     const ImgstatGrouping by = m->run->into ? IMGSTAT_BY_PAGE : m->run->batch->by;
@@ -209,7 +209,6 @@ static bool measure_groups(Measuring *m, ImgstatError *error)
                               page_group_pages(&groups, g));
     }
     page_groups_release(&groups);
-    return go_on;
 }
 
 static void on_warning(void *context, const char *sentence)
@@ -243,7 +242,7 @@ static bool measure_job(MeasureRun *run, MeasureWorker *worker, size_t job, cons
         IMGSTAT_OK)
         fail(&m, NULL, &error);
     else
-        (void)measure_groups(&m, &error);
+        measure_groups(&m, &error);
     release_held(&m, false);
     outcome->lost_rows = imgstat_file_lost_rows(m.file);
     imgstat_file_close(m.file);

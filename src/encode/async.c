@@ -188,7 +188,7 @@ static void complete_tiff(void *context, size_t i, unsigned thread)
     const EncodePage page = page_of(&image->image);
     (void)thread;
     if (image->result == IMGSTAT_OK)
-        image->result = tiff_file_complete(name_of(encode, i), &page, &encode->how, image, NULL);
+        image->result = tiff_file_complete(name_of(encode, i), &page, &encode->how, image);
 }
 
 /* Says why an image has no file. */

@@ -153,9 +153,8 @@ static bool is_last(const RowImage *image, size_t number)
                                : row_piece_ends(image, number);
 }
 
-/* Gives an image its place at `used`, and each piece the one behind those before. Returns false if
- * the image fails. */
-static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t *used)
+/* Gives an image its place at `used`, and each piece the one behind those before. */
+static void place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t *used)
 {
     const size_t head = piece->number == 0 ? image->head_bytes : 0;
     const size_t tail = is_last(image, piece->number) ? image->tail_bytes : 0;
@@ -175,7 +174,7 @@ static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t 
     if (image->result != IMGSTAT_OK) {
         *used = (size_t)(image->at - e->files);
         image->at = NULL;
-        return false;
+        return;
     }
     piece->chunk = e->files + *used + head;
     *used += head + chunk + tail;
@@ -186,7 +185,6 @@ static bool place_piece(RowEncoder *e, RowImage *image, RowPiece *piece, size_t 
     }
     image->adler =
         deflate_adler_join(image->adler, piece->adler, row_piece_bytes(image, piece->number));
-    return true;
 }
 
 static void place_pieces(Round *round, size_t *used)
@@ -195,7 +193,7 @@ static void place_pieces(Round *round, size_t *used)
     for (size_t k = round->first; k < round->end; k++) {
         RowImage *const image = image_of(e, &e->pieces[k]);
         if (image->result == IMGSTAT_OK)
-            (void)place_piece(e, image, &e->pieces[k], used);
+            place_piece(e, image, &e->pieces[k], used);
     }
 }
 

@@ -38,7 +38,7 @@ ImgstatResult tiff_file_describe(const char *name, const EncodePage *page, const
 }
 
 /* Tells the encoder of the strips. */
-static ImgstatResult write_strips(Encoder *encoder, const RowImage *image, ImgstatError *err)
+static ImgstatResult write_strips(Encoder *encoder, const RowImage *image)
 {
     size_t first = 0;
     while (encoder->next_row < encoder->page.height) {
@@ -46,8 +46,7 @@ static ImgstatResult write_strips(Encoder *encoder, const RowImage *image, Imgst
         uint64_t *bytes, *at, all = 0;
         if (!tiff_encoder_tiles(encoder, encoder->page.height - encoder->next_row, &part, &bytes,
                                 &at))
-            return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name,
-                              "has no strips that can be encoded here");
+            return IMGSTAT_ERR_ARG;
         const uint8_t *const strips = image->at + image->tile_at[first];
         for (size_t i = 0; i < part.page.n_tiles; i++) {
             bytes[i] = image->tile_bytes[first + i];
@@ -55,25 +54,25 @@ static ImgstatResult write_strips(Encoder *encoder, const RowImage *image, Imgst
             all += bytes[i];
         }
         first += part.page.n_tiles;
-        IMGSTAT_TRY(tiff_encoder_write(encoder, &part, at, strips, (size_t)all, err));
+        IMGSTAT_TRY(tiff_encoder_write(encoder, &part, at, strips, (size_t)all, NULL));
     }
     return IMGSTAT_OK;
 }
 
 ImgstatResult tiff_file_complete(const char *name, const EncodePage *page, const EncodeOptions *how,
-                                 RowImage *image, ImgstatError *err)
+                                 RowImage *image)
 {
     AtomicFile *output = NULL;
     Encoder *encoder = NULL;
-    ImgstatResult res = atomic_file_open_memory(name, image->at, image->bytes, &output, err);
+    ImgstatResult res = atomic_file_open_memory(name, image->at, image->bytes, &output, NULL);
     if (res == IMGSTAT_OK)
-        res = encoder_create(&tiff_format, output, how, NULL, &encoder, err);
+        res = encoder_create(&tiff_format, output, how, NULL, &encoder, NULL);
     if (res == IMGSTAT_OK)
-        res = encoder_begin_page(encoder, NULL, page, err);
+        res = encoder_begin_page(encoder, NULL, page, NULL);
     if (res == IMGSTAT_OK)
-        res = write_strips(encoder, image, err);
+        res = write_strips(encoder, image);
     if (res == IMGSTAT_OK)
-        res = encoder_finish(encoder, err);
+        res = encoder_finish(encoder, NULL);
     if (res == IMGSTAT_OK)
         image->bytes = (size_t)output->end;
     encoder_destroy(encoder);

@@ -12,8 +12,9 @@
 ImgstatResult tiff_file_describe(const char *name, const EncodePage *page, const EncodeOptions *how,
                                  RowImage *out, ImgstatError *err);
 
-/* Writes the file around the strips that a row encoder has made: image->bytes become the file's. */
+/* Writes the file around the strips that a row encoder has made: image->bytes become the file's.
+ * The caller says what went wrong. */
 ImgstatResult tiff_file_complete(const char *name, const EncodePage *page, const EncodeOptions *how,
-                                 RowImage *image, ImgstatError *err);
+                                 RowImage *image);
 
 #endif

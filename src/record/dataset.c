@@ -123,8 +123,8 @@ static DatasetEntry *find_or_insert(ImgstatDataset *dataset, ImgstatRecord *reco
     return entry;
 }
 
-ImgstatResult dataset_add_from(ImgstatDataset *dataset, ImgstatRecord *record, SharedText *source,
-                               ImgstatError *err)
+ImgstatResult dataset_add(ImgstatDataset *dataset, ImgstatRecord *record, SharedText *source,
+                          ImgstatError *err)
 {
     image_record_clear(record);
     pthread_mutex_lock(&dataset->mutex);
@@ -149,18 +149,6 @@ ImgstatResult dataset_add_from(ImgstatDataset *dataset, ImgstatRecord *record, S
     return res;
 }
 
-ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRecord *record,
-                          ImgstatError *err)
-{
-    shared_text_release(record->group);
-    record->group = NULL;
-    if (group && *group && !(record->group = shared_text_create(group, strlen(group)))) {
-        imgstat_record_destroy(record);
-        return error_memory(err, strlen(group), "a data set");
-    }
-    return dataset_add_from(dataset, record, NULL, err);
-}
-
 ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, ImgstatError *err)
 {
     const DatasetEntry one = {.record = record};
@@ -168,7 +156,7 @@ ImgstatResult dataset_append(ImgstatDataset *dataset, ImgstatRecord *record, Img
         imgstat_record_destroy(record);
         return record_damaged(err, "its groups are not in order");
     }
-    IMGSTAT_TRY(dataset_add_from(dataset, record, NULL, err));
+    IMGSTAT_TRY(dataset_add(dataset, record, NULL, err));
     dataset->sorted = true;
     return IMGSTAT_OK;
 }

@@ -52,20 +52,15 @@ struct ImgstatDataset {
 /* Counts a file that is to be measured. failed: it has failures. state: NULL if that is unknown. */
 void dataset_add_file(ImgstatDataset *dataset, const char *name, bool failed, const Digest *state);
 
-/* Merges a record into the record of its kind in a group (NULL: ""). Takes it over whatever
- * happens, and drops its computed statistics. Threads that add to one record wait for each other
- * only while they merge. */
-ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRecord *record,
+/* Merges a record into the record of its kind in its group. Takes it over whatever happens, and
+ * drops its computed statistics. Threads that add to one record wait for each other only while they
+ * merge. source: NULL, or the file of records that it was loaded from. */
+ImgstatResult dataset_add(ImgstatDataset *dataset, ImgstatRecord *record, SharedText *source,
                           ImgstatError *err);
 
 /* Adds a failure of a file that was counted. error: its code and sentence. */
 ImgstatResult dataset_fail(ImgstatDataset *dataset, const char *name, const ImgstatError *error,
                            ImgstatError *err);
-
-/* dataset_add for a record that has its group already. source: NULL, or the file of records that it
- * was loaded from. */
-ImgstatResult dataset_add_from(ImgstatDataset *dataset, ImgstatRecord *record, SharedText *source,
-                               ImgstatError *err);
 
 /* Adds a copy of a failure. */
 ImgstatResult dataset_add_failure(ImgstatDataset *dataset, const ImgstatFailure *failure,

@@ -195,7 +195,7 @@ static ImgstatResult join(ImgstatDataset *into, const ImgstatDataset *from, Imgs
         }
         SharedText *const source = entry->source ? entry->source : from->source;
         IMGSTAT_TRY(image_record_copy(entry->record, &copy, err));
-        IMGSTAT_TRY(dataset_add_from(into, copy, source, err));
+        IMGSTAT_TRY(dataset_add(into, copy, source, err));
     }
     for (size_t i = 0; i < from->n_failures; i++)
         IMGSTAT_TRY(dataset_add_failure(into, &from->failures[i], err));

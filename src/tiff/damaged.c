@@ -151,10 +151,10 @@ static ImgstatResult lose(TiffDecoder *td, uint32_t index, uint16_t plane, uint3
     return reset(td) ? IMGSTAT_OK : tiff_tile_failed(td, index, err);
 }
 
-ImgstatResult tiff_tile_lose(TiffDecoder *td, uint32_t index, uint16_t plane, uint8_t *to,
-                             size_t pitch, uint32_t rows, ImgstatError *err)
+ImgstatResult tiff_tile_lose(TiffDecoder *td, uint32_t index, uint8_t *to, size_t pitch,
+                             uint32_t rows, ImgstatError *err)
 {
-    return is_salvaged(td) ? lose(td, index, plane, 0, to, pitch, rows, err)
+    return is_salvaged(td) ? lose(td, index, 0, 0, to, pitch, rows, err)
                            : tiff_tile_failed(td, index, err);
 }
 

@@ -245,9 +245,9 @@ bool tiff_coded_tiles(Decoder *base, TiledPage *out, CodedTile **tiles);
 ImgstatResult tiff_tile_salvage(TiffDecoder *td, uint32_t index, uint16_t plane, uint8_t *to,
                                 size_t pitch, uint32_t rows, ImgstatError *err);
 
-/* The same for a tile that tiff/rows.c reads in another way: all of it is lost. */
-ImgstatResult tiff_tile_lose(TiffDecoder *td, uint32_t index, uint16_t plane, uint8_t *to,
-                             size_t pitch, uint32_t rows, ImgstatError *err);
+/* The same for a tile that tiff/rows.c converts to RGB: all of it is lost. */
+ImgstatResult tiff_tile_lose(TiffDecoder *td, uint32_t index, uint8_t *to, size_t pitch,
+                             uint32_t rows, ImgstatError *err);
 
 /* Whether a row that libtiff decoded with an error may be used all the same. */
 bool tiff_row_salvaged(const TiffDecoder *td);

@@ -243,7 +243,7 @@ static ImgstatResult read_converted(TiffDecoder *td, uint32_t down, uint8_t *to,
         const int ok = layout->tiled ? TIFFReadRGBATileExt(td->handle.tif, x, y, raster, 1)
                                      : TIFFReadRGBAStripExt(td->handle.tif, y, raster, 1);
         if (!ok || td->failure.code != IMGSTAT_OK) {
-            IMGSTAT_TRY(tiff_tile_lose(td, down * layout->across + i, 0, to, pitch, rows, err));
+            IMGSTAT_TRY(tiff_tile_lose(td, down * layout->across + i, to, pitch, rows, err));
             continue;
         }
         place_raster(td, raster, x, layout->tiled ? layout->tile_height : rows, to, pitch, rows);

@@ -2,6 +2,8 @@
 /* helper_measure.c: arrays measured as images, from end to end. */
 #include "helper_measure.h"
 
+#include "record/dataset.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -90,6 +92,13 @@ size_t measure_compare(const ImgstatRecord *a, const ImgstatRecord *b)
         n += x.count > 0;
     }
     return n;
+}
+
+void measure_add(ImgstatDataset *dataset, const char *group, ImgstatRecord *record)
+{
+    if (group && *group)
+        record->group = shared_text_create(group, strlen(group));
+    cr_assert_eq(dataset_add(dataset, record, NULL, NULL), IMGSTAT_OK);
 }
 
 bool is_near(double got, long double expected, double relative)

@@ -19,6 +19,8 @@ ImagePro measure_wrap(const void *pixels, uint32_t width, uint32_t height, uint1
 /* Everything that two records of the same question say, bit for bit; returns how many channels with
  * samples. */
 size_t measure_compare(const ImgstatRecord *a, const ImgstatRecord *b);
+/* Adds a record without a group to a group of a data set, which owns it then. NULL: "". */
+void measure_add(ImgstatDataset *dataset, const char *group, ImgstatRecord *record);
 bool is_near(double got, long double expected, double relative);
 
 #endif

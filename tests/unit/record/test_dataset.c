@@ -375,7 +375,7 @@ static void add(ImgstatDataset *dataset, const char *group, uint8_t value, Imgst
     ImgstatRecord *const record = record_of(pixels, 1, 1, 1, sample);
     place(record, name, 0);
     dataset_add_file(dataset, name, false, NULL);
-    cr_assert(dataset_add(dataset, group, record, NULL) == IMGSTAT_OK);
+    measure_add(dataset, group, record);
 }
 
 Test(dataset, records_come_by_group_and_kind)
@@ -531,7 +531,7 @@ Test(dataset, merging_adds_groups_and_refuses_other_kinds)
         .sample = IMGSTAT_U8, .channels = 1, .alpha = -1, .photometric = "gray", .names = gray};
     ImgstatRecord *record = NULL;
     cr_assert(imgstat_record_create(&named, &record, NULL) == IMGSTAT_OK);
-    cr_assert(dataset_add(of_file, "x", record, NULL) == IMGSTAT_OK);
+    measure_add(of_file, "x", record);
     check_refused(imgstat_dataset_merge(a, of_file, &error), &error, IMGSTAT_ERR_ARG,
                   "file.rec: holds gray, a.rec images of unknown colours, in group 'x'");
     imgstat_dataset_destroy(of_file);
