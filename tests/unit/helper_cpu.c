@@ -15,9 +15,9 @@ uint32_t random_below(Random *random, uint32_t n)
 
 Random random_begin(const char *test)
 {
-    const char *text = getenv("IMGSTAT_TEST_SEED");
+    const char *text = getenv("IMGSTAT_SEED");
     const Random random = {text ? strtoull(text, NULL, 0) : 20261120u};
-    fprintf(stderr, "%s: IMGSTAT_TEST_SEED=%llu\n", test, (unsigned long long)random.state);
+    fprintf(stderr, "%s: IMGSTAT_SEED=%llu\n", test, (unsigned long long)random.state);
     return random;
 }
 

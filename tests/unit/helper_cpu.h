@@ -15,7 +15,7 @@ static inline uint64_t random_next(Random *random)
     return splitmix64(&random->state);
 }
 uint32_t random_below(Random *random, uint32_t n);
-/* The seed: IMGSTAT_TEST_SEED or a constant; printed. */
+/* The seed: IMGSTAT_SEED or a constant; printed. */
 Random random_begin(const char *test);
 
 typedef enum Pattern {

@@ -120,9 +120,9 @@ int main(void)
         printf("test_ladder: no CUDA device (%s)\n", missing);
         return getenv("IMGSTAT_REQUIRE_CUDA") ? 1 : SKIPPED;
     }
-    const char *const given = getenv("IMGSTAT_TEST_SEED");
+    const char *const given = getenv("IMGSTAT_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    printf("test_ladder: IMGSTAT_TEST_SEED=%llu\n", (unsigned long long)seed);
+    printf("test_ladder: IMGSTAT_SEED=%llu\n", (unsigned long long)seed);
     Tally tally = {0, 0, 0, false};
     for (const size_t n : sizes)
         for (int p = 0; p < LADDER_PATTERNS; p++)
