@@ -186,6 +186,7 @@ static void plan_memory(Jobs *jobs)
         limits_lower_tile(&jobs->open.limits, memory);
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
+                                .saved = batch->transfer != NULL,
                                 .by = batch->together,
                                 .write = &batch->write,
                                 .memory = memory};

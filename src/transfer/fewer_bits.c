@@ -32,6 +32,8 @@ ImgstatResult transfer_fewer_bits(const Transfer *wide, unsigned bits, Transfer 
     transfer->transform = wide->transform;
     transfer->like = wide->like;
     transfer->has_parameters = wide->has_parameters;
+    transfer->has_hole = wide->has_hole;
+    transfer->hole_key = wide->hole_key;
     for (size_t m = 0; m < wide->n_maps; m++) {
         divide_parameters(&wide->maps[m], factor, &transfer->maps[m]);
         if (wide->maps[m].passthrough) {

@@ -100,6 +100,17 @@ static ImgstatResult read_type(const JsonReader *reader, json_object *root, cons
     return IMGSTAT_OK;
 }
 
+/* Reads what undefined samples become. Floats may become NaN or infinite. */
+static bool read_hole(json_object *object, ImgstatSample sample, uint64_t *key)
+{
+    if (!sample_is_float(sample) || !json_object_is_type(object, json_type_string))
+        return json_value_key(object, sample, key);
+    const char *const text = json_object_get_string(object);
+    const bool negative = text[0] == '-', is_nan = strcmp(text, "NaN") == 0;
+    *key = is_nan ? sample_key_nan(sample) : sample_key_infinity(sample, negative);
+    return is_nan || strcmp(text + negative, "Infinity") == 0;
+}
+
 /* Reads one transfer: all members of a file but its version, or one of a set. */
 static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfer **out)
 {
@@ -121,7 +132,7 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
         return json_wrong(reader, "\"range\" is not within the bits of the output");
     uint64_t nodata_key = 0, hole_key = 0;
     const bool has_hole = json_object_object_get_ex(object, "nodata", &hole);
-    if (has_hole && !json_value_key(hole, range.sample, &hole_key))
+    if (has_hole && !read_hole(hole, range.sample, &hole_key))
         return json_wrong(reader, "\"nodata\" is not a value of the output");
     const bool has_nodata = json_object_object_get_ex(root, "nodata", &nodata);
     if (has_nodata && !json_value_key(nodata, from, &nodata_key))
@@ -150,6 +161,8 @@ static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfe
     transfer->transform = (ImgstatTransform)transform;
     transfer->like = (ImgstatLike)like;
     transfer->has_parameters = true;
+    transfer->has_hole = has_hole;
+    transfer->hole_key = hole_key;
     const ImgstatResult result = json_read_maps(reader, maps, transfer);
     if (result != IMGSTAT_OK) {
         transfer_destroy(transfer);

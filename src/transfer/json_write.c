@@ -240,15 +240,16 @@ static void put_maps(TextBuffer *text, const Transfer *transfer, PutMap *put)
     put_close(text, ']');
 }
 
-/* Whether undefined samples have a value of their own in the output: not that of the input. */
-static bool has_hole(const Transfer *transfer)
+/* Puts what undefined samples become. */
+static void put_hole(TextBuffer *text, ImgstatSample sample, uint64_t key)
 {
-    const MapRange *const range = &transfer->range;
-    MapRange usual = *range;
-    range_set_nodata(&usual, transfer->from, transfer->passthrough.has_nodata,
-                     transfer->passthrough.nodata_key);
-    return range->has_nodata && !map_undefined(range->sample, range->nodata_key) &&
-           !(usual.has_nodata && usual.nodata_key == range->nodata_key);
+    if (!map_undefined(sample, key))
+        put_key_value(text, "nodata", sample, key);
+    else
+        put_key_string(text, "nodata",
+                       key == sample_key_infinity(sample, false)  ? "Infinity"
+                       : key == sample_key_infinity(sample, true) ? "-Infinity"
+                                                                  : "NaN");
 }
 
 /* Puts all members of a transfer, each map as `put` does. */
@@ -272,8 +273,8 @@ static void put_members(TextBuffer *text, const Transfer *transfer, PutMap *put)
     open_key(text, "to", '{');
     put_type(text, to, transfer->to_bits);
     put_pair(text, "range", to, transfer->range.lo_key, transfer->range.hi_key);
-    if (has_hole(transfer))
-        put_key_value(text, "nodata", to, transfer->range.nodata_key);
+    if (transfer->has_hole)
+        put_hole(text, to, transfer->hole_key);
     put_close(text, '}');
     /* Luma may have any value, so its map ignores nodata. An infinity passes anyway. */
     const uint64_t nodata = transfer->passthrough.nodata_key;

@@ -206,6 +206,8 @@ ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
     transfer->transform = given->transform;
     transfer->like = given->like;
     transfer->has_parameters = given->has_parameters;
+    transfer->has_hole = shape->has_hole;
+    transfer->hole_key = shape->hole_key;
     const size_t entries = sample_is_narrow(given->from) ? sample_record_bins(given->from) : 0;
     for (uint16_t m = 0; m < given->n_maps; m++) {
         const Map blank = transfer->maps[m];
@@ -292,6 +294,8 @@ ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
     transfer->transform = method->transform;
     transfer->like = method->like;
     transfer->has_parameters = method->like == IMGSTAT_LIKE_IMGSTAT;
+    transfer->has_hole = shape->has_hole;
+    transfer->hole_key = shape->hole_key;
     size_t n_knots = 0;
     if (!narrow && (match || method->transform == IMGSTAT_EQUALIZE))
         for (uint16_t m = 0; m < n_maps; m++)

@@ -111,6 +111,8 @@ typedef struct ImgstatTransfer {
     uint32_t *rescale_table; /* narrow types: the table of `rescale`, behind those of the maps */
     MapKnot *knots;          /* wide types: knots of all maps, one map after the other */
     KnotTable **knot_tables; /* n_maps; NULL where a map has none */
+    bool has_hole; /* undefined samples get hole_key; in a saved transfer, those of every image */
+    uint64_t hole_key;
     Holes holes; /* filled when applied; set in a copy, for one call. All zero: nothing */
 } Transfer;
 

@@ -12,6 +12,7 @@ typedef struct Pipeline {
     const ImgstatMethod *method;
     const Transfer
         *transfer;        /* given, or of all files: a set. NULL: made from each group of pages */
+    bool saved;           /* the transfer is given: it says what undefined samples become */
     ImgstatGrouping by;   /* as ImgstatBatch.together, within a file */
     Reference *reference; /* for IMGSTAT_MATCH */
     const ImgstatWrite *write;

@@ -20,6 +20,9 @@ ImgstatResult undefined_choose(const Pipeline *pipeline, const Decoder *decoder,
                               imgstat_sample_name(to), bits ? bits : sample_bits(to),
                               imgstat_value_double(write->nodata));
         shape->has_hole = true;
+    } else if (pipeline->saved && pipeline->transfer->has_hole) {
+        shape->has_hole = true;
+        shape->hole_key = pipeline->transfer->hole_key;
     } else if (page->has_nodata && (shape->has_nodata || is_nan)) {
         shape_set_hole(shape, to, page->nodata);
     }
@@ -38,7 +41,7 @@ Undefined undefined_of(const ImgstatWrite *write, const Decoder *decoder,
                    .holes =
                        transfer_holes(transfer, shape, page->has_nodata ? &page->nodata : NULL),
                    .has_nodata = shape->has_hole || held};
-    u.holes.masked = masked && (write->has_nodata || u.holes.masked);
+    u.holes.masked = masked && (shape->has_hole || u.holes.masked);
     u.holes.nan = page->has_nodata && isnan(imgstat_value_double(page->nodata));
     u.any = u.holes.fills || u.holes.masked;
     u.named = shape->has_hole || (decoder->how.has_nodata && page->has_nodata);

@@ -403,12 +403,30 @@ def test_out_nodata_saved(program, folder):
         check(json.loads(saved.read_text())["to"]["nodata"] == hole, f"{words} of {sample}: saved without {hole}")
         check(want[1] == str(hole) and all((v == hole) != on for v, on in zip(want[0], mask)), f"{words} of {sample} to {hole}")
         check(0 in want[0], f"{words} of {sample}: 0 is no nodata in the output, and not used")
-        run(program, "apply", *given, "--force", "--compression", "none", saved, path, "-o", out)
-        check(read(out, to) == want, f"{words} of {sample} to {hole}: the saved transfer differs")
-        # Without the option 0 stays nodata: no defined sample becomes 0.
-        run(program, "apply", "--force", "--compression", "none", saved, path, "-o", out)
-        got = read(out, to)
-        check(got[1] == "0" and all((v == 0) != on for v, on in zip(got[0], mask)), f"{words} of {sample}: 0 is nodata")
+        for again in (given, ()):  # without the option 0 stayed nodata
+            run(program, "apply", *again, "--force", "--compression", "none", saved, path, "-o", out)
+            check(read(out, to) == want, f"{words} of {sample} to {hole}: the saved transfer differs with {again}")
+        saved.unlink()
+
+
+def test_out_nodata_saved_with_mask(program, folder):
+    # Masked samples stayed as they were when a transfer was applied that was saved with --out-nodata.
+    path, out, saved, holes = (folder / name for name in ("a.tif", "o.tif", "t.json", "m.tif"))
+    mask = disc()
+    write(holes, directory("u8", WIDTH, HEIGHT, [255 if on else 0 for on in mask]))
+    for sample, nodata, hole, words in (
+            ("u8", None, "255", ()), ("u8", "7", "7", ()), ("u16", "7", "0", ("--clip", "5,5")), ("i16", None, "-1", ()),
+            ("f32", None, "-9999", ()), ("f32", "-9999", "nan", ()), ("f32", None, "nan", ()), ("f32", None, "-inf", ())):
+        values = draw(sample, len(mask), 9)
+        write(path, directory(sample, WIDTH, HEIGHT, values, nodata=nodata))
+        given = ("--mask", holes, "--force", "--compression", "none")
+        run(program, "normalize", *words, *given, "--out-nodata", hole, "--save-transfer", saved, path, "-o", out)
+        want, said = read(out, sample)
+        check(said == hole and {str(v) for v, on in zip(want, mask) if not on} == {str(type(want[0])(hole))}, f"{sample} to {hole}")
+        check(json.loads(saved.read_text())["to"]["nodata"] == {"nan": "NaN", "-inf": "-Infinity"}.get(hole, float(hole)), f"{sample}: saved {hole}")
+        raw = out.read_bytes()
+        run(program, "apply", *given, saved, path, "-o", out)
+        check(out.read_bytes() == raw, f"{sample} of {nodata} to {hole}: the saved transfer differs")
         saved.unlink()
 
 
