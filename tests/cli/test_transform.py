@@ -58,12 +58,13 @@ def png_pixels(data):
 
 def tiff(width, height, bits, samples, kind=1, nodata=None):
     """Gray, one strip, little-endian; kind: SampleFormat."""
-    text = nodata.encode() + b"\0" if nodata is not None else None
+    text = nodata.encode() + b"\0" if nodata is not None else b""
     tags = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, bits), (259, 3, 1, 1), (262, 3, 1, 1),
             (273, 4, 1, 8), (277, 3, 1, 1), (278, 4, 1, height), (279, 4, 1, len(samples)), (339, 3, 1, kind)]
-    if text is not None:
-        tags.append((42113, 2, len(text), 8 + len(samples)))
-    body = samples + (text or b"") + b"\0" * (len(samples + (text or b"")) % 2)
+    if text:  # at most 4 bytes lie in the entry
+        place = 8 + len(samples) if len(text) > 4 else int.from_bytes(text, "little")
+        tags.append((42113, 2, len(text), place))
+    body = samples + text + b"\0" * (len(samples + text) % 2)
     ifd = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + struct.pack("<I", 0)
     return struct.pack("<2sHI", b"II", 42, 8 + len(body)) + body + ifd
 
