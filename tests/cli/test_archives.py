@@ -5,8 +5,11 @@
 usage: test_archives.py IMGSTAT [TEST...]
 """
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import random
 import shutil
 import subprocess
@@ -203,6 +206,22 @@ def test_hostile(program, folder):
         check(done.stderr == b"sparse.tar/hole.tif: is sparse, and sparse files in archives are not read\n", f"{done.stderr!r}")
     else:
         skip("sparse archives: no tar")
+
+
+def test_compressed(program, folder):
+    # It said "is damaged: Unrecognized archive format". A first member whose name begins as such data is read.
+    if not is_built_in(program, folder):
+        return
+    write(folder / "BZh.tar", [("BZh.png", png(20, 20, 8, bytes(400)))], tarfile.USTAR_FORMAT)
+    run(program, "stats", "BZh.tar", cwd=folder)
+    data = (folder / "BZh.tar").read_bytes()
+    for name, packed in (("gzip", gzip.compress(data)), ("bzip2", bz2.compress(data)), ("xz", lzma.compress(data)),
+                         ("zstd", b"\x28\xb5\x2f\xfd\x04" + bytes(600))):
+        for cut in (len(packed), len(packed) // 2, 8):
+            (folder / "p.tar").write_bytes(packed[:cut])
+            done = run(program, "stats", "p.tar", cwd=folder, status=1)
+            want = f"p.tar: is compressed with {name}, and compressed archives are not read\n"
+            check(done.stderr.decode() == want and done.stdout == b"", f"{name} cut to {cut}: {done.stderr!r}")
 
 
 def test_damaged(program, folder):

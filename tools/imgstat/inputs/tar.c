@@ -300,6 +300,26 @@ static bool is_zero_from(int fd, uint64_t at)
     return n == 0;
 }
 
+/* The program that compressed an archive, by its first bytes; NULL: none that is known. */
+static const char *compressor(int fd)
+{
+    static const struct {
+        const char *bytes, *name;
+    } known[] = {{"\x1f\x8b", "gzip"},
+                 {"BZh", "bzip2"},
+                 {"\xfd"
+                  "7zXZ",
+                  "xz"},
+                 {"\x28\xb5\x2f\xfd", "zstd"}};
+    char begin[8] = "";
+    if (pread(fd, begin, sizeof begin, 0) < 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (memcmp(begin, known[i].bytes, strlen(known[i].bytes)) == 0)
+            return known[i].name;
+    return NULL;
+}
+
 /* Why there may be more in an archive than was listed; NULL: there is not. at: of the end mark. */
 static char *why_incomplete(const Tar *tar, int result, uint64_t at)
 {
@@ -307,12 +327,16 @@ static char *why_incomplete(const Tar *tar, int result, uint64_t at)
         const int number = archive_errno(tar->archive); /* EILSEQ, EINVAL, -1: of the archive */
         if (number > 0 && number != EILSEQ && number != EINVAL)
             return text_copy(strerror(number));
-        const char *const text = archive_error_string(tar->archive);
+        const char *const by = at == 0 ? compressor(tar->fd) : NULL;
+        const char *const text = by != NULL ? by : archive_error_string(tar->archive);
         if (text == NULL)
             return text_copy("cannot be read");
         const size_t bytes = strlen(text) + 60;
         char *const cause = text_alloc(bytes);
-        snprintf(cause, bytes, "is damaged: %s", text);
+        snprintf(cause, bytes,
+                 by != NULL ? "is compressed with %s, and compressed archives are not read"
+                            : "is damaged: %s",
+                 text);
         return cause;
     }
     if (tar->bytes < at + TAR_BLOCK)
