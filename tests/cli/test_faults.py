@@ -495,6 +495,17 @@ def test_nobody_reads(program, folder):
         done = subprocess.run([program, "equalize", option, folder / "in", "-o", out], stderr=writer, stdout=writer,
                               check=False, env=environment(), timeout=LIMIT)
         check(done.returncode == status and len(os.listdir(out)) == 60, f"{done}: {len(os.listdir(out))}")
+    (folder / "in" / "bad.png").write_bytes(b"no image")  # a sentence ended report, without its page
+    for words in ((), ("--json",)):
+        page = folder / "page.html"
+        done = subprocess.run([program, "report", *words, folder / "in", "-o", page], stderr=writer, stdout=writer,
+                              check=False, env=environment(), timeout=LIMIT)
+        check(done.returncode == 1 and page.read_bytes().endswith(b"</html>\n"), f"{done}")
+        page.unlink()
+    record = folder / "all.rec"  # it was not saved
+    done = subprocess.run([program, "stats", "--by", "all", "--save-record", record, folder / "in"], stderr=writer,
+                          stdout=writer, check=False, env=environment(), timeout=LIMIT)
+    check(done.returncode == 1 and record.exists(), f"{done}")
     os.close(writer)
 
 

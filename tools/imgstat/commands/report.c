@@ -24,6 +24,8 @@ static void report(Survey *survey)
     const Options *const o = survey->options;
     if (o->report != NULL && !plot_file_check(o->report, o->force))
         return;
+    if (o->report != NULL && strcmp(o->report, "-") != 0)
+        status_outlive_readers();
     const bool measured = o->records ? survey_load(survey) : survey_measure(survey);
     if (!measured || !survey_finish(survey)) {
         status_raise(STATUS_FAILED);

@@ -108,6 +108,8 @@ void dataset_of_images(PartRun *run, InputList *window, const DatasetPrint *prin
     else if (imgstat_dataset_create(&dataset, &error) != IMGSTAT_OK)
         text_no_memory();
     status_catch_gently();
+    if (o->save_record != NULL && strcmp(o->save_record, "-") != 0)
+        status_outlive_readers();
     if (measure_dataset(run, window, print->how, dataset) &&
         (run->measured || name_shard(o, &run->part, dataset))) {
         dataset_save(o, dataset);
