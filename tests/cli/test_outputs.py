@@ -262,6 +262,36 @@ def test_no_result_replaces_an_input(program, folder):
     run(program, "merge", "--force", "r.rec", "-o", "r.rec", cwd=folder)  # it is read first
 
 
+def test_no_result_replaces_standard_input(program, folder):
+    # --force replaced the file that standard input came from, also where that was the list of inputs.
+    copies(folder, a_png="good-example.png", m_png="good-example.png")
+    run(program, "stats", "--by", "all", "--save-record", "r.rec", "a.png", cwd=folder)
+    (folder / "list").write_bytes(b"a.png\0")
+    (folder / "records").write_bytes(b"r.rec\0")
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    listed = "would replace the list of --files0-from"
+    for name, words, sentence in (
+            ("a.png", ("stats", "--by", "all", "-", "--save-record", "a.png"), "a.png would replace standard input, which is an input"),
+            ("a.png", ("hist", "-", "--plot", "a.png"), "a.png would replace standard input, which is an input"),
+            ("a.png", ("normalize", "-", "-o", "n.png", "--save-transfer", "a.png"),
+             "the transfer would replace standard input, which is an input"),
+            ("a.png", ("normalize", "m.png", "--match", "-", "-o", "a.png"),
+             "a.png would replace standard input, which is an input as well"),
+            ("list", ("stats", "--by", "all", "--files0-from", "-", "--save-record", "list"), f"list {listed}"),
+            ("list", ("report", "--files0-from", "-", "-o", "list"), f"list {listed}"),
+            ("list", ("normalize", "--files0-from", "-", "-o", "out", "--report", "list"),
+             "the report would replace standard input, which is an input"),
+            ("records", ("merge", "--files0-from", "-", "-o", "records"), f"records {listed}"),
+            ("records", ("merge", "--files0-from", "records", "-o", "records"), f"records {listed}")):
+        with open(folder / name, "rb") as stdin:
+            done = run(program, *words, "--force", cwd=folder, stdin=stdin, status=2)
+        check(done.stderr.splitlines()[:1] == [f"imgstat {words[0]}: {sentence}".encode()], f"{words}: {done.stderr!r}")
+    check({path: path.read_bytes() for path in folder.iterdir()} == kept, "all are as they were")
+    for force, status in (((), 2), (("--force",), 0)):
+        with open(folder / "a.png", "rb") as stdin:
+            run(program, "normalize", "-", "-o", "a.png", *force, cwd=folder, stdin=stdin, status=status)
+
+
 def test_existing_outputs_are_no_inputs(program, folder):
     # With --skip-existing or --state an input that was cut was taken for a cut output of itself, and replaced by what could be read of it.
     copies(folder, a_png="good-example.png", t_tif="good-example.tif")

@@ -89,11 +89,16 @@ int input_cause_that_may_pass(int cause)
     return cause;
 }
 
-bool input_is_same_file(const char *a, const char *b)
+bool input_stat(const char *path, struct stat *info)
 {
-    struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(path, info)) == 0;
+}
+
+bool input_is_same_file(const char *input, const char *output)
+{
+    struct stat from, to;
+    return input_stat(input, &from) && stat(output, &to) == 0 && from.st_dev == to.st_dev &&
+           from.st_ino == to.st_ino;
 }
 
 const char *input_file(const Input *input)

@@ -5,6 +5,8 @@
 
 #include "inputs/tar.h"
 
+#include <sys/stat.h>
+
 typedef struct Input {
     char *path;        /* owned; without pages */
     size_t below;      /* offset in path of the name that an output folder mirrors */
@@ -33,8 +35,10 @@ bool input_is_file(const char *path);
 /* Whether a path that could not be looked at may lead to something all the same: 0 for a cause that
  * says what is there, or that nothing is; else the cause. */
 int input_cause_that_may_pass(int cause);
-/* Whether two paths lead to one file that exists. */
-bool input_is_same_file(const char *a, const char *b);
+/* stat of an input, where "-" is standard input. */
+bool input_stat(const char *path, struct stat *info);
+/* Whether an input and an output are one file, which exists. */
+bool input_is_same_file(const char *input, const char *output);
 /* Returns the path of the file that an input lies in: its own, or that of its archive. */
 const char *input_file(const Input *input);
 /* Returns the job of an input that leads to an image. The input owns what it points to. */

@@ -47,6 +47,14 @@ static bool check_members(const char *name, const Options *o, const char *output
     return is_kept;
 }
 
+/* Checks that no result takes the place of the list of inputs. */
+static bool check_list(const char *name, const Options *o, const char *output)
+{
+    return output == NULL || o->files0_from == NULL || !input_is_file(output) ||
+           !input_is_same_file(o->files0_from, output) ||
+           usage_error(name, "%s would replace the list of --files0-from", output);
+}
+
 /* Checks that no result takes the place of an input. */
 static bool check_kept(const char *name, const Options *o, const char *output)
 {
@@ -54,12 +62,11 @@ static bool check_kept(const char *name, const Options *o, const char *output)
         return true;
     for (size_t i = 0; i < o->n_names; i++)
         if (is_file_of(o->names[i], output))
-            return usage_error(name, "%s would replace %s, which is an input", output, o->names[i]);
+            return usage_error(name, "%s would replace %s, which is an input", output,
+                               strcmp(o->names[i], "-") == 0 ? "standard input" : o->names[i]);
     if (o->mask != NULL && is_file_of(o->mask, output))
         return usage_error(name, "%s would replace the mask", output);
-    if (o->files0_from != NULL && input_is_same_file(o->files0_from, output))
-        return usage_error(name, "%s would replace the list of --files0-from", output);
-    return check_members(name, o, output);
+    return check_list(name, o, output) && check_members(name, o, output);
 }
 
 /* Checks the options of report. */
@@ -131,7 +138,8 @@ bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--json and --csv print to standard output: --save-record must "
                                  "name a file");
     if (o->plot != NULL && o->save_record != NULL &&
-        (strcmp(o->plot, o->save_record) == 0 || input_is_same_file(o->plot, o->save_record)))
+        (strcmp(o->plot, o->save_record) == 0 ||
+         (!option_is_standard_output(o->plot) && input_is_same_file(o->plot, o->save_record))))
         return usage_error(name, "--plot and --save-record would both become %s", o->plot);
     if (o->levels && o->by == IMGSTAT_BY_ALL)
         return usage_error(name, "--levels measures the same pixels again: it excludes --by all "
@@ -142,7 +150,7 @@ bool check_measuring(Command command, const char *name, const Options *o)
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
     return check_plot_name(name, o) && check_kept(name, o, o->plot) &&
-           (o->records || check_kept(name, o, o->save_record));
+           (o->records ? check_list(name, o, o->save_record) : check_kept(name, o, o->save_record));
 }
 
 static bool has_ending(const char *name, const char *ending)

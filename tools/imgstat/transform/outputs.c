@@ -209,9 +209,10 @@ static bool check_beside(const Options *o, const char *what, const char *path,
 static size_t identify(const char *path, const ImgstatJob *job, Identity *out)
 {
     struct stat info;
-    if (path == NULL || stat(path, &info) != 0)
+    if (path == NULL || !input_stat(path, &info))
         return 0;
-    *out = (Identity){info.st_dev, info.st_ino, job, path};
+    *out =
+        (Identity){info.st_dev, info.st_ino, job, strcmp(path, "-") == 0 ? "standard input" : path};
     return 1;
 }
 
