@@ -262,6 +262,23 @@ def test_no_result_replaces_an_input(program, folder):
     run(program, "merge", "--force", "r.rec", "-o", "r.rec", cwd=folder)  # it is read first
 
 
+def test_one_file_by_two_names(program, folder):
+    # With --force the second of two results replaced the first where its path was written in another way.
+    copies(folder, a_png="good-example.png", b_png="good-example.png")
+    os.symlink("there", folder / "link")
+    (folder / "there").mkdir()
+    before = sorted(folder.rglob("*"))
+    for name in ("out//b.png", "./out/./b.png", "out/../out/b.png", "out/none/../b.png", f"{folder}//out/b.png"):
+        done = run(program, "normalize", "--force", "--together", "a.png", "b.png", "-o", "out/", "--save-transfer", name, cwd=folder,
+                   status=2)
+        check(done.stderr == f"imgstat normalize: b.png and the transfer would both become {folder.resolve()}/out/b.png\n".encode(),
+              f"{name}: {done.stderr!r}")
+    for plot, record in (("x.svg", "./x.svg"), ("there/x.svg", "link/x.svg"), ("-", "-")):
+        done = run(program, "hist", "--force", "--by", "all", "a.png", "--plot", plot, "--save-record", record, cwd=folder, status=2)
+        check(done.stderr.startswith(f"imgstat hist: --plot and --save-record would both become {plot}\n".encode()), f"{done.stderr!r}")
+    check(sorted(folder.rglob("*")) == before, "nothing is written")
+
+
 def test_no_result_replaces_standard_input(program, folder):
     # --force replaced the file that standard input came from, also where that was the list of inputs.
     copies(folder, a_png="good-example.png", m_png="good-example.png")

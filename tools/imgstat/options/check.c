@@ -3,6 +3,7 @@
 #include "options/check.h"
 #include "inputs/inputs.h"
 #include "options/value.h"
+#include "text/path.h"
 #include "text/text.h"
 
 #include <stdlib.h>
@@ -137,9 +138,7 @@ bool check_measuring(Command command, const char *name, const Options *o)
     if (option_is_standard_output(o->save_record) && o->style != OUTPUT_PEOPLE)
         return usage_error(name, "--json and --csv print to standard output: --save-record must "
                                  "name a file");
-    if (o->plot != NULL && o->save_record != NULL &&
-        (strcmp(o->plot, o->save_record) == 0 ||
-         (!option_is_standard_output(o->plot) && input_is_same_file(o->plot, o->save_record))))
+    if (o->plot != NULL && o->save_record != NULL && path_is_same(o->plot, o->save_record))
         return usage_error(name, "--plot and --save-record would both become %s", o->plot);
     if (o->levels && o->by == IMGSTAT_BY_ALL)
         return usage_error(name, "--levels measures the same pixels again: it excludes --by all "

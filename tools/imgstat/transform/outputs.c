@@ -2,6 +2,7 @@
 /* outputs.c: maps inputs to outputs, and refuses what would lose a file. */
 #include "transform/outputs.h"
 #include "options/value.h"
+#include "text/path.h"
 #include "text/text.h"
 
 #include <errno.h>
@@ -95,26 +96,6 @@ typedef struct Place {
     const char *to;    /* its name as the output was named */
 } Place;
 
-/* The path that links lead to, of what is there; what is not will be made in there. */
-static char *resolve(const char *path)
-{
-    char *const all = realpath(path, NULL);
-    if (all != NULL)
-        return all;
-    const char *const slash = strrchr(path, '/'), *const name = slash != NULL ? slash + 1 : path;
-    if (slash == path || *name == '\0' || strcmp(path, ".") == 0) /* a working folder may be gone */
-        return text_copy(path);
-    char *const folder =
-        slash != NULL ? text_copy_part(path, (size_t)(slash - path)) : text_copy(".");
-    char *const above = resolve(folder);
-    const size_t bytes = strlen(above) + strlen(name) + 2;
-    char *const out = text_alloc(bytes);
-    snprintf(out, bytes, "%s/%s", above, name);
-    free(above);
-    free(folder);
-    return out;
-}
-
 static int by_path(const void *a, const void *b)
 {
     return strcmp(((const Place *)a)->path, ((const Place *)b)->path);
@@ -134,7 +115,7 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
     if (o->report != NULL)
         places[n++] = (Place){.from = "the report", .to = o->report};
     for (size_t i = 0; i < n; i++)
-        places[i].path = resolve(places[i].to);
+        places[i].path = path_resolve(places[i].to);
     qsort(places, n, sizeof *places, by_path);
     bool good = true;
     for (size_t i = 1; good && i < n; i++) {
