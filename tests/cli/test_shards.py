@@ -121,6 +121,54 @@ def test_refusals(program, folder):
     check(done.stderr.startswith(b"imgstat stats: file/set: "), f"a file for the folder: {done.stderr!r}")
 
 
+def test_outputs_of_several_shards(program, folder):
+    """Two inputs of one name in two shards became one output: the second was skipped, or with --force took the place of
+    the first, or of an input of the other shard."""
+    for k, name in enumerate(("a/x.png", "b/x.png", "c/y.png")):
+        (folder / name).parent.mkdir()
+        (folder / name).write_bytes(png(8, 8, 8, random.Random(k).randbytes(64)))
+    before = tree(folder)
+    both = b"a/x.png and b/x.png would both become "
+    for words, sentence in ((("a", "b", "-o", "out", "--state", "state", "--shards", "2"), both + b"out/x.png"),
+                            (("a", "b", "-o", "out", "--shard", "1/2"), both + b"out/x.png"),
+                            (("a", "b", "-o", "out", "--shard", "2/2", "--force"), both + b"out/x.png"),
+                            (("a", "b", "-o", "b", "--shard", "1/2", "--force"), both + b"b/x.png")):
+        done = run(program, "normalize", *words, cwd=folder, status=2)
+        check(done.stderr == b"imgstat normalize: " + sentence + b"\n", f"{words}: {done.stderr!r}")
+    (folder / "in").mkdir()
+    (folder / "in/x.png").symlink_to("../c/y.png")
+    done = run(program, "normalize", "--force", "in/x.png", "a/x.png", "-o", "a", "--shard", "1/2", cwd=folder, status=2)
+    check(b"in/x.png and a/x.png would both become a/x.png" in done.stderr, f"{done.stderr!r}")
+    (folder / "c/x.png").symlink_to("../a/x.png")  # an output of the first shard is an input of the second
+    done = run(program, "normalize", "--force", "b/x.png", "a/x.png[0]", "-o", "c", "--shard", "1/2", cwd=folder, status=2)
+    check(b"would" in done.stderr, f"{done.stderr!r}")
+    (folder / "c/x.png").unlink()
+    (folder / "in/x.png").unlink()
+    check(tree(folder) == before, "nothing is written")
+
+
+def test_refused_commands_leave_the_folder_to_others(program, folder):
+    """The folder of a command that was refused before any work belonged to it, and so refused the command as it should be."""
+    gray, wide = (png(8, 8, bits, random.Random(bits).randbytes(8 * bits)) for bits in (8, 16))
+    for name, data in (("a/x.png", gray), ("b/x.png", gray), ("c/y.png", gray), ("d/z.png", wide)):
+        (folder / name).parent.mkdir()
+        (folder / name).write_bytes(data)
+    run(program, "normalize", "--together", "--save-transfer", "wide.json", "d/z.png", cwd=folder)
+    run(program, "normalize", "--together", "--save-transfer", "gray.json", "a/x.png", cwd=folder)
+    for k, (refused, right) in enumerate(((("normalize", "a", "b"), ("normalize", "a", "c")),
+                                          (("normalize", "--together", "--method", "meanstd=1000,50", "a", "d"),
+                                           ("normalize", "--together", "--method", "meanstd=100,50", "a", "c")),
+                                          (("apply", "wide.json", "a", "c"), ("apply", "gray.json", "a", "c")),
+                                          (("apply", "none.json", "a", "c"), ("apply", "gray.json", "a", "c")))):
+        state = ("--state", f"state{k}", "--shards", "2", "-o", f"out{k}")
+        run(program, *refused, *state, cwd=folder, status=1 if "none.json" in refused else 2)
+        check(not (folder / f"out{k}").exists() and not list((folder / f"state{k}").iterdir()), f"{refused}: leaves nothing")
+        done = run(program, *right, *state, cwd=folder)
+        check(len(tree(folder / f"out{k}")) == 2, f"{right}: {done.stderr!r}")
+        done = run(program, *right, "--format", "tiff", *state, cwd=folder, status=2)
+        check(b"belongs to another command" in done.stderr, f"{right}: {done.stderr!r}")
+
+
 def test_changed_files_of_options(program, folder):
     """Outputs of one folder had different transfers where the file of the transfer, or of records, changed between runs."""
     make_images(folder, 12)

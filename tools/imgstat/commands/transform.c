@@ -2,6 +2,7 @@
 /* transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "commands/commands.h"
 #include "measure/record_files.h"
+#include "measure/shard_team.h"
 #include "measure/shard_text.h"
 #include "options/value.h"
 #include "plot/file.h"
@@ -178,13 +179,69 @@ static void transform(TransformRun *run, size_t inputs, const ImgstatTransfer *g
     imgstat_transfer_destroy(made);
 }
 
+/* Loads what --from and the argument of apply name. False after a sentence and a raised status. */
+static bool load_given(const Options *o, Outputs *outputs, ImgstatTransfer **given)
+{
+    ImgstatError error;
+    *given = NULL;
+    if (o->transform.record != NULL)
+        return (*given = load_records(o, outputs)) != NULL;
+    if (o->transform.transfer == NULL ||
+        imgstat_transfer_load(o->transform.transfer, o->transform.memory, given, &error) ==
+            IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s\n", error.message);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
+/* What a shard would refuse of itself, and two shards of one another, is refused before the first
+ * one. */
+static bool check_all(const Options *o)
+{
+    InputList inputs;
+    Outputs outputs;
+    ImgstatTransfer *given = NULL;
+    InputStream *const stream = inputs_open(o, (InputPart){0}, false);
+    inputs_collect(stream, &inputs);
+    bool good = outputs_plan(o, &inputs, &outputs) && transfer_groups_set(o, &outputs, false);
+    if (!good)
+        status_raise(STATUS_USAGE);
+    good = good && transform_check_saving(o, inputs.n, &outputs) && load_given(o, &outputs, &given);
+    if (good && given != NULL && !check_fits(o, &outputs, given)) {
+        status_raise(STATUS_USAGE);
+        good = false;
+    }
+    imgstat_transfer_destroy(given);
+    outputs_release(&outputs);
+    inputs_release(&inputs);
+    inputs_close(stream);
+    return good;
+}
+
+/* What the parts of a run share. */
+typedef struct Shared {
+    const Options *options;
+    Together *together; /* NULL, or what was measured before */
+} Shared;
+
+/* The leader of a team checks for all. */
+static bool prepare(void *context)
+{
+    const Shared *const shared = context;
+    if (shared->together != NULL)
+        return together_measure(shared->together);
+    if (shard_team == NULL)
+        return check_all(shared->options);
+    return shard_team_agree(shard_team->leads && check_all(shared->options));
+}
+
 static void run_command(PartRun *part, const InputList *inputs)
 {
-    Together *const together = part->context; /* NULL, or what was measured before */
+    Together *const together = ((const Shared *)part->context)->together;
     const Options *const o = together != NULL ? together_options(together) : part->options;
     Outputs outputs;
     ImgstatTransfer *given = NULL;
-    ImgstatError error;
     TransformRun run = {.options = o, .outputs = &outputs};
     const char *const output = o->transform.output;
     if ((output == NULL || strcmp(output, "-") != 0) && !o->transform.dry_run)
@@ -195,12 +252,7 @@ static void run_command(PartRun *part, const InputList *inputs)
         run.failed = transform_report_problems(o, inputs);
         if (together != NULL)
             together_mark_failed(together, &outputs);
-        if (o->transform.transfer != NULL &&
-            imgstat_transfer_load(o->transform.transfer, o->transform.memory, &given, &error) !=
-                IMGSTAT_OK) {
-            fprintf(stderr, "%s\n", error.message);
-            status_raise(STATUS_FAILED);
-        } else if (o->transform.record != NULL && (given = load_records(o, &outputs)) == NULL) {
+        if (!load_given(o, &outputs, &given)) {
             run.refused = true; /* a sentence was printed */
         } else if (o->transform.dry_run) {
             list(&run, given);
@@ -239,11 +291,9 @@ static void work(PartRun *run)
 void cmd_transform(Options *options)
 {
     outputs_leave_out(options);
-    Together *const together = together_create(options);
-    const ShardCommand shards = {.work = work,
-                                 .context = together,
-                                 .done = "written",
-                                 .prepare = together != NULL ? together_measure : NULL};
+    Shared shared = {.options = options, .together = together_create(options)};
+    const ShardCommand shards = {
+        .work = work, .context = &shared, .done = "written", .prepare = prepare};
     shard_text_run(options, &shards);
-    together_destroy(together);
+    together_destroy(shared.together);
 }

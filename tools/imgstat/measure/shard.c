@@ -170,11 +170,12 @@ static bool put_digest(FILE *out, const Options *o, const char *name)
 }
 
 /* What a folder belongs to. NULL after a sentence. */
-static char *describe(const ShardSet *set, size_t *bytes)
+static char *describe(const ShardSet *set)
 {
     const Options *const o = set->options;
     char *text = NULL;
-    FILE *const out = memory_stream_open(&text, bytes);
+    size_t bytes;
+    FILE *const out = memory_stream_open(&text, &bytes);
     fprintf(out, "%s\nimgstat %s\nshards %u\ninputs %llu, digest ", o->command, imgstat_version(),
             (unsigned)set->n, (unsigned long long)set->inputs);
     for (size_t i = 0; i < sizeof set->id; i++)
@@ -234,25 +235,38 @@ static bool compare(const ShardSet *set, const char *path, const char *wanted)
     return same;
 }
 
-/* The first process to come writes what the folder belongs to; a link never replaces a file. */
-static bool claim(const ShardSet *set)
+/* Whether the folder belongs to this command, or to none so far and takes files. */
+static bool check_folder(ShardSet *set)
 {
     const Options *const o = set->options;
-    size_t bytes = 0;
-    char *const text = describe(set, &bytes);
-    if (text == NULL)
+    set->text = describe(set);
+    if (set->text == NULL)
         return false;
-    if (mkdir(o->state, 0777) != 0 && errno != EEXIST) {
-        shard_error(o, o->state, "cannot create the folder", errno);
-        free(text);
-        return false;
-    }
+    if (mkdir(o->state, 0777) != 0 && errno != EEXIST)
+        return shard_error(o, o->state, "cannot create the folder", errno);
+    char *const path = path_in(o, "set"), *const here = path_in(o, ".");
+    bool good = true;
+    if (access(path, F_OK) == 0)
+        good = compare(set, path, set->text);
+    else if (access(here, W_OK | X_OK) != 0)
+        good = shard_error(o, path, "cannot be written", errno);
+    free(here);
+    free(path);
+    return good;
+}
+
+/* The first process to come writes what the folder belongs to; a link never replaces a file. */
+bool shard_set_claim(const ShardSet *set)
+{
+    const Options *const o = set->options;
+    if (o->state == NULL)
+        return true;
     char *const path = path_in(o, "set"), *const temporary = temporary_of(path);
     bool good = access(path, F_OK) == 0;
     if (!good) {
         status_set_temporary(temporary); /* signals that end the process at once remove it */
         FILE *const out = fopen(temporary, "wbe");
-        good = out != NULL && fwrite(text, 1, bytes, out) == bytes && fflush(out) == 0 &&
+        good = out != NULL && fputs(set->text, out) >= 0 && fflush(out) == 0 &&
                fdatasync(fileno(out)) == 0;
         good = (out == NULL || fclose(out) == 0) && good;
         if (good && link(temporary, path) != 0 && errno != EEXIST)
@@ -262,8 +276,7 @@ static bool claim(const ShardSet *set)
         unlink(temporary);
         status_set_temporary(NULL);
     }
-    good = good && compare(set, path, text);
-    free(text);
+    good = good && compare(set, path, set->text);
     free(temporary);
     free(path);
     return good;
@@ -274,6 +287,7 @@ void shard_set_destroy(ShardSet *set)
     if (set == NULL)
         return;
     inputs_close(set->stream);
+    free(set->text);
     free(set);
 }
 
@@ -283,7 +297,7 @@ ShardSet *shard_set_create(const Options *options)
     *set = (ShardSet){.options = options, .n = options->shards > 0 ? options->shards : 1};
     if (weigh(set)) {
         set->stream = inputs_open(options, (InputPart){0}, false);
-        if (options->state == NULL || claim(set))
+        if (options->state == NULL || check_folder(set))
             return set;
     }
     shard_set_destroy(set);

@@ -20,6 +20,7 @@ typedef struct ShardSet {
     uint64_t weight;     /* weight of all inputs */
     uint8_t id[16];      /* digest of all names and sizes and of n, the same in every process */
     InputStream *stream; /* stream, after the latest shard */
+    char *text;          /* what the folder of --state belongs to; NULL without one */
 } ShardSet;
 
 /* Gives the part of the inputs that --shard selects, after reading all names and sizes; all inputs
@@ -34,6 +35,9 @@ bool shard_is_certain(const Options *options, const InputStream *inputs);
  * recorded there. Returns NULL, after a sentence on standard error and with a raised status, if the
  * folder belongs to other inputs, options or another number of shards, or cannot be written. */
 ShardSet *shard_set_create(const Options *options);
+/* Records the inputs and options in the folder of --state: from then on it belongs to them. A
+ * command that is refused before leaves it to the next one. False as above. */
+bool shard_set_claim(const ShardSet *set);
 void shard_set_destroy(ShardSet *set); /* accepts NULL */
 
 /* Whether this process does a shard: the one of --shard, or else every one. */

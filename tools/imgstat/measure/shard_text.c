@@ -158,7 +158,8 @@ static void run_kept(const Options *o, const ShardCommand *command)
     PartRun sum = {.options = o};
     ShardSet *const set = shard_set_create(o);
     if (set != NULL &&
-        (command->prepare == NULL || !any_left(set) || command->prepare(command->context))) {
+        (command->prepare == NULL || !any_left(set) || command->prepare(command->context)) &&
+        shard_set_claim(set)) {
         (void)do_wanted(set, command, NULL, &sum);
         if (command->finish != NULL)
             command->finish(command->context);
@@ -181,8 +182,10 @@ static void run_merged(const Options *o, const ShardCommand *command)
     if (!dataset_check_saving(o))
         return;
     ShardSet *const set = shard_set_create(o);
-    if (set == NULL)
+    if (set == NULL || !shard_set_claim(set)) {
+        shard_set_destroy(set);
         return;
+    }
     ImgstatDataset *const all = create_dataset();
     PartRun sum = {.options = o};
     status_catch_gently();
@@ -378,6 +381,8 @@ static void run_in_team(const Options *o, const ShardCommand *command)
     if (leads)
         shard_team->start(shard_team->context);
     if (prepare(set, command)) {
+        if (!shard_set_claim(set))
+            shard_team->fail(shard_team->context, status_get());
         Member member = {.set = set,
                          .work = {.command = command, .several = find_several(set)},
                          .done = text_alloc(set->n + 1),
@@ -414,7 +419,8 @@ void shard_text_run(const Options *o, const ShardCommand *command)
         return;
     }
     InputPart part;
-    if (!shard_part(o, &part))
+    if (!shard_part(o, &part) ||
+        (part.parts > 0 && command->prepare != NULL && !command->prepare(command->context)))
         return;
     PartRun run = {.options = o,
                    .inputs = inputs_open(o, part, part.parts == 0),

@@ -36,8 +36,8 @@ typedef struct ShardCommand {
     PartFunction work;
     void *context;    /* argument of the functions */
     const char *done; /* word of the last line: "measured" */
-    /* NULL, or called once before the shards, unless all of them are done. All members of a team
-     * call it. False: nothing else is done. */
+    /* NULL, or called once before the first of several shards, unless all of them are done. All
+     * members of a team call it. False: nothing else is done. */
     bool (*prepare)(void *context);
     /* NULL, or prints the captured output of a shard, in the order of shards. NULL: it goes to
      * standard output unchanged. */
