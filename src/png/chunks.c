@@ -241,12 +241,17 @@ static bool is_wanted(Copy *copy, const PngChunk *chunk)
 /* Chunks that describe values of samples go in silence, those of animations with one warning. */
 static void note_left_out(Copy *copy, const PngChunk *chunk)
 {
-    static const char silent[] = "tRNS sBIT bKGD hIST acTL fcTL fdAT";
-    if ((chunk->type[0] & 0x20) && !strstr(silent, chunk->type))
+    static const char silent[] = "IHDR PLTE IDAT IEND tRNS sBIT bKGD hIST acTL fcTL fdAT";
+    if (!strstr(silent, chunk->type))
         warnings_report(copy->warnings,
                         "its %s chunk is left out: it may not hold for other samples, or is "
                         "damaged, misplaced or doubled",
                         chunk->type);
+}
+
+void png_note_animation(Warnings *warnings)
+{
+    warnings_report(warnings, "its animation is left out; the first image is kept");
 }
 
 ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError *err)
@@ -324,7 +329,7 @@ ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm 
     PngChunk chunk = {.at = 0};
     while (png_chunk_next(like->source, &at, &chunk)) {
         if (strcmp(chunk.type, "acTL") == 0)
-            warnings_report(warnings, "its animation is left out; the first image is kept");
+            png_note_animation(warnings);
         if (png_suggests_palette(before, &chunk))
             warnings_report(warnings, "its PLTE chunk is left out: it suggests colours to show the "
                                       "old samples with");

@@ -85,6 +85,8 @@ bool png_time_is_valid(const uint8_t data[PNG_TIME_BYTES]);
 /* Reads a chunk with its frame. Returns false if it is damaged, or a tIME that is no time. */
 bool png_chunk_read(const Source *source, const PngChunk *chunk, uint8_t *data);
 
+void png_note_animation(Warnings *warnings); /* which outputs lack */
+
 /* Warns of bytes behind IEND, which outputs lack. at and last: what png_chunk_next that returned
  * false left in them. */
 void png_note_behind_end(const Source *source, uint64_t at, const PngChunk *last,

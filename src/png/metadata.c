@@ -124,8 +124,8 @@ static void add_lost(Lost *lost, const char *name, size_t bytes)
  * their own. */
 static bool says_nothing_else(const char *type)
 {
-    static const char types[] = "tRNS sBIT bKGD hIST acTL fcTL fdAT";
-    return !(type[0] & 0x20) || strstr(types, type);
+    static const char types[] = "IHDR PLTE IDAT IEND tRNS sBIT bKGD hIST acTL fcTL fdAT";
+    return strstr(types, type);
 }
 
 /* Notes a chunk that gave nothing: a text that other formats have no place for, or no second one,
@@ -152,6 +152,8 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
     PngChunk chunk = {.at = 0};
     ImgstatResult res = IMGSTAT_OK;
     while (res == IMGSTAT_OK && png_chunk_next(source, &at, &chunk)) {
+        if (strcmp(chunk.type, "acTL") == 0)
+            png_note_animation(warnings);
         if (!strstr(types, chunk.type)) {
             if (!says_nothing_else(chunk.type) || png_suggests_palette(form, &chunk))
                 add_lost(&lost, chunk.type, 4);

@@ -206,6 +206,19 @@ def test_chunks_that_tiff_lacks(program, folder):
     for to, words in ((out, "only PNG has a place for these of its chunks and texts, left out: PLTE"),
                       (folder / "out.png", "its PLTE chunk is left out: it suggests colours to show the old samples with")):
         check(warnings(to) == [f"{to}: warning: {words}"], f"{warnings(to)}")
+    # The animation was lost without a word in TIFF, and in both an unknown critical chunk behind the pixels.
+    frame = struct.pack(">IIIIHHBB", 8, 8, 0, 0, 1, 10, 0, 0)
+    write(png_chunk(b"acTL", struct.pack(">II", 2, 0)), png_chunk(b"fcTL", bytes(4) + frame))
+    still = name.read_bytes()[:-12]
+    second = png_chunk(b"fcTL", b"\0\0\0\1" + frame) + png_chunk(b"fdAT", b"\0\0\0\2" + zlib.compress(bytes(72)))
+    name.write_bytes(still + second + png_chunk(b"IEND", b""))
+    for to in (out, folder / "out.png"):
+        check(warnings(to) == [f"{to}: warning: its animation is left out; the first image is kept"], f"{warnings(to)}")
+    write()
+    name.write_bytes(name.read_bytes()[:-12] + png_chunk(b"ABCD", b"?") + png_chunk(b"IEND", b""))
+    for to, words in ((out, "only PNG has a place for these of its chunks and texts, left out: ABCD"),
+                      (folder / "out.png", "its ABCD chunk is left out: it may not hold for other samples, or is damaged, misplaced or doubled")):
+        check(warnings(to) == [f"{to}: warning: {words}"], f"{warnings(to)}")
 
 
 def test_long_names(program, folder):
