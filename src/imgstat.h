@@ -1215,7 +1215,9 @@ imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeasureBatch *batc
                         const ImgstatJobStream *jobs, ImgstatError *err);
 
 /* Transforms files, several at a time. A failed job does not stop the others and is no error of the
- * call: batch->progress receives it. Inputs stay as they are unless a job names one as its output.
+ * call: batch->progress receives it. Inputs stay as they are unless a job names its own as its
+ * output; that of another job, the reference or the mask is IMGSTAT_ERR_ARG, before anything is
+ * written.
  * A method with values that are not per cent is IMGSTAT_ERR_ARG, before anything is written, if the
  * full scales that they refer to differ among the inputs. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_run(const ImgstatBatch *batch,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: a batch of files: checked, given threads and memory, run. */
 #include "batch/job.h"
+#include "batch/job_outputs.h"
 #include "batch/peers.h"
 #include "batch/scheduler.h"
 #include "codec/page_list.h"
@@ -8,44 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     DEFAULT_MEMORY = 1 << 30
 };
-
-static int by_output(const void *a, const void *b)
-{
-    return strcmp((*(const ImgstatJob *const *)a)->output, (*(const ImgstatJob *const *)b)->output);
-}
-
-/* Devices and pipes keep nothing that a later job would replace. */
-static bool is_kept(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
-}
-
-/* One of two jobs with one output would replace what the other one wrote. */
-static ImgstatResult check_outputs(const ImgstatJob *job, size_t n, ImgstatError *err)
-{
-    const ImgstatJob **const writing = malloc(n * sizeof *writing + 1);
-    size_t n_writing = 0;
-    if (!writing)
-        return error_memory(err, n * sizeof *writing, "a list of outputs");
-    for (size_t i = 0; i < n; i++)
-        if (job[i].output && !job[i].sink)
-            writing[n_writing++] = &job[i];
-    qsort(writing, n_writing, sizeof *writing, by_output);
-    ImgstatResult res = IMGSTAT_OK;
-    for (size_t i = 1; res == IMGSTAT_OK && i < n_writing; i++)
-        if (by_output(&writing[i - 1], &writing[i]) == 0 && is_kept(writing[i]->output))
-            res = error_set(err, IMGSTAT_ERR_ARG, "%s and %s would both become %s",
-                            writing[i - 1]->input, writing[i]->input, writing[i]->output);
-    free(writing);
-    return res;
-}
 
 static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                            ImgstatError *err)
@@ -53,7 +21,8 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     for (size_t i = 0; i < n; i++)
         if (!job_is_complete(&job[i], batch->together != IMGSTAT_BY_ALL))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
-    IMGSTAT_TRY(check_outputs(job, n, err));
+    IMGSTAT_TRY(job_check_outputs(job, n, err));
+    IMGSTAT_TRY(job_check_inputs_kept(batch, job, n, err));
     IMGSTAT_TRY(job_check_memory(batch->memory, err));
     const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
     IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));

@@ -105,10 +105,29 @@ def test_files_that_fail(folder, testdata):
 def test_two_files_for_one_target(tmp_path, testdata):
     """The last one replaced the others."""
     source, out = testdata / "good-example.png", tmp_path / "a.png"
-    for target in (str(out), os.fsencode(out), tmp_path / "." / "a.png", os.path.join(tmp_path, "b", "..", "a.png")):
+    (tmp_path / "link").symlink_to(tmp_path)
+    for target in (str(out), os.fsencode(out), tmp_path / "." / "a.png", os.path.join(tmp_path, "b", "..", "a.png"),
+                   tmp_path / "link" / "a.png"):
         with pytest.raises(ValueError, match="two files would become"):
             imgstat.transform_files([(source, out), (source, target)], replace=True)
     assert not out.exists()
+
+
+def test_a_target_is_no_other_input(tmp_path, testdata):
+    """Whether the second file was read before the first one took its place was a matter of time."""
+    images = [tmp_path / name for name in ("a.png", "b.png", "c.png")]
+    for image in images[:2]:
+        image.write_bytes((testdata / "good-example.png").read_bytes())
+    kept = images[0].read_bytes()
+    for pairs, options in (([images[:2], images[1:]], {"method": "stretch"}),
+                           ([images[:2]], {"method": "match", "reference": images[1]}),
+                           ([images[:2]], {"method": "stretch", "mask": images[1]})):
+        for how in ({"replace": True}, {"skip_existing": True}):
+            with pytest.raises(ValueError, match="b.png would replace .*b.png, which is an input as well"):
+                imgstat.transform_files([tuple(pair) for pair in pairs], **options, **how)
+    assert images[0].read_bytes() == images[1].read_bytes() == kept and not images[2].exists()
+    done = imgstat.transform_files([(image, image) for image in images[:2]], "gamma", gamma=2, replace=True)
+    assert not any(item.error for item in done) and images[0].read_bytes() == images[1].read_bytes() != kept
 
 
 def test_a_cut_input_is_no_cut_output(tmp_path, testdata):

@@ -305,7 +305,29 @@ Test(job, two_jobs_of_one_output_are_refused)
     }
     const ImgstatBatch batch = {.method.transform = IMGSTAT_EQUALIZE};
     cr_expect_eq(imgstat_batch_run(&batch, jobs, 2, &error), IMGSTAT_OK);
-    cr_expect(unlink(to[0]) == 0 && unlink(to[1]) == 0 && rmdir(folder) == 0);
+    cr_expect(unlink(to[0]) == 0 && unlink(to[1]) == 0);
+    /* Whether the second job read its input before the first one replaced it was not certain. */
+    cr_assert_eq(
+        imgstat_batch_run(&batch, &(ImgstatJob){.input = path, .output = to[0]}, 1, &error),
+        IMGSTAT_OK);
+    const ImgstatJob chain[] = {{.input = path, .output = to[0]},
+                                {.input = to[0], .output = to[1]}};
+    for (int which = 0; which < 4; which++) {
+        const ImgstatBatch replaces = {.method.transform =
+                                           which == 1 ? IMGSTAT_MATCH : IMGSTAT_EQUALIZE,
+                                       .reference = which == 1 ? to[0] : NULL,
+                                       .open.mask = which == 2 ? to[0] : NULL,
+                                       .skip_existing = which == 3,
+                                       .write.replace = which != 3};
+        const size_t n = which == 0 || which == 3 ? 2 : 1;
+        cr_expect_eq(imgstat_batch_run(&replaces, chain, n, &error), IMGSTAT_ERR_ARG);
+        cr_expect(strstr(error.message, " would replace ") && access(to[1], F_OK) != 0, "%s",
+                  error.message);
+    }
+    const ImgstatBatch in_place = {.method.transform = IMGSTAT_EQUALIZE, .write.replace = true};
+    const ImgstatJob own = {.input = to[0], .output = to[0]};
+    cr_expect_eq(imgstat_batch_run(&in_place, &own, 1, &error), IMGSTAT_OK);
+    cr_expect(unlink(to[0]) == 0 && rmdir(folder) == 0);
     /* Outputs of the program itself have names that need not differ. */
     Sink sinks[2] = {{.data = NULL}, {.data = NULL}};
     ImgstatOutput outputs[2];

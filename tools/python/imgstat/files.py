@@ -398,8 +398,14 @@ class Transformed(NamedTuple):
 def _refuse_shared_targets(pairs: list[tuple[Source, Target]]) -> None:
     """What is no pair is refused with a sentence of its own."""
     places: set[str | int] = set()
+    folders: dict[str, str] = {}  # without links
     for target in (pair[1] for pair in pairs if isinstance(pair, tuple) and len(pair) == 2):
-        place = os.path.abspath(os.fsdecode(target)) if isinstance(target, str | bytes | PathLike) else id(target)
+        place: str | int = id(target)
+        if isinstance(target, str | bytes | PathLike):
+            folder, name = os.path.split(os.fsdecode(target))
+            if folder not in folders:
+                folders[folder] = os.path.realpath(folder)
+            place = os.path.join(folders[folder], name)
         if place in places:
             raise ValueError(f"two files would become {target}")
         places.add(place)
