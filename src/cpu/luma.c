@@ -458,6 +458,10 @@ void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha
         transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, alpha, to);
     else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)
         transfer_of(IMGSTAT_U16, IMGSTAT_U16, transfer, from, alpha, to);
+    else if (from->sample == IMGSTAT_I16 && to->sample == IMGSTAT_I16)
+        transfer_of(IMGSTAT_I16, IMGSTAT_I16, transfer, from, alpha, to);
+    else if (from->sample == IMGSTAT_F16 && to->sample == IMGSTAT_F16)
+        transfer_of(IMGSTAT_F16, IMGSTAT_F16, transfer, from, alpha, to);
     else
         transfer_of(from->sample, to->sample, transfer, from, alpha, to);
 }

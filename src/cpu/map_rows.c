@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
@@ -71,8 +72,16 @@ static const uint32_t *tables_by_raw(const Transfer *transfer, uint32_t **own, I
         error_memory(err, n * sizeof **own, "tables");
         return NULL;
     }
-    for (size_t i = 0; i < n; i++)
-        (*own)[i] = transfer->tables[i - i % entries + sample_key(transfer->from, i % entries)];
+    const size_t half = entries / 2; /* sample_key, of many: from here on negative samples */
+    const uint32_t *keys = transfer->tables;
+    for (uint32_t *raw = *own; raw < *own + n; raw += entries, keys += entries) {
+        memcpy(raw, keys + half, half * sizeof *raw);
+        if (sample_is_signed(transfer->from))
+            memcpy(raw + half, keys, half * sizeof *raw);
+        else
+            for (size_t i = 0; i < half; i++)
+                raw[half + i] = keys[i == 0 ? half : half - 1 - i]; /* -0 as +0 */
+    }
     return *own;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum {
+    SMALL_ZSTD = 16 << 10,   /* strips and tiles below this are packed by a cheaper level */
     STRIP_BYTES = 256 << 10, /* of strips where the input has none: small enough to share out */
     MAX_STRIP = 32 << 20,    /* compressed strips are held whole; larger ones are divided, and
                               * smaller ones where the caller has less memory */
@@ -314,7 +315,12 @@ ImgstatResult tiff_shape_choose(const char *name, const EncodePage *page, Decode
     shape->keeps_type = keeps_type(td, page);
     shape->swap = big_endian != host_big_endian;
     IMGSTAT_TRY(choose_compression(name, how, td, warnings, shape, err));
-    return choose_tiles(name, how, td, page, shape, err);
+    IMGSTAT_TRY(choose_tiles(name, how, td, page, shape, err));
+    /* Level 9, which is usual, clears tables of megabytes for each strip or tile. */
+    if (shape->compression == COMPRESSION_ZSTD && shape->level < 0 &&
+        shape->row_bytes * shape->tile_height < SMALL_ZSTD)
+        shape->level = 6;
+    return IMGSTAT_OK;
 }
 
 bool tiff_shape_tiles(const TiffShape *shape, const EncodePage *page, TiledImage *out)

@@ -278,6 +278,26 @@ Test(output_layout, little_memory)
     cr_assert_eq(shape.tile_height, 4, "what is not compressed is not held");
 }
 
+Test(output_layout, small_zstd_strips_take_less_time)
+{
+    EncodePage page = {
+        .width = 64, .height = 64, .channels = 3, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1};
+    TiffShape shape;
+    EncodeOptions how = {.level = -1, .compression = "zstd"};
+    const ImgstatResult res = choose(&how, NULL, &page, &shape, NULL);
+    if (res == IMGSTAT_ERR_UNSUPPORTED)
+        cr_skip_test("libtiff without Zstandard");
+    cr_assert_eq(res, IMGSTAT_OK);
+    cr_assert_eq(shape.level, 6, "a strip of 12 KiB");
+    how.level = 9;
+    cr_assert_eq(choose(&how, NULL, &page, &shape, NULL), IMGSTAT_OK);
+    cr_assert_eq(shape.level, 9, "what is asked for");
+    how.level = -1;
+    page.width = 128;
+    cr_assert_eq(choose(&how, NULL, &page, &shape, NULL), IMGSTAT_OK);
+    cr_assert_eq(shape.level, -1, "a strip of 24 KiB");
+}
+
 Test(output_layout, too_many_strips)
 {
     const EncodePage page = {.width = 1000000,
