@@ -11,7 +11,7 @@ if [ "${1-}" = all ]; then
 fi
 
 programs='base_thread_pool base_buffer_cache codec_parallel_inflate codec_prefetch measure_read_ahead batch_feeding
-    batch_measure_batch batch_scheduler_cancel threads'
+    batch_measure_batch batch_scheduler_cancel imgstat_threads'
 flags='-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DIMGSTAT_NATIVE=ON -DIMGSTAT_MPI=OFF -DIMGSTAT_PYTHON=OFF'
 build=build/threads
 # shellcheck disable=SC2086,SC2046 # words

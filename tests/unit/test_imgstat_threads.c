@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_threads.c: threads with a device and files each, which share records, a data set and
+/* test_imgstat_threads.c: threads with a device and files each, which share records, a data set and
  * transfers that none of them changes, get what one thread alone gets. tests/threads.sh runs it
  * under ThreadSanitizer, which finds what they write to. */
 #include "imgstat.h"
