@@ -272,15 +272,25 @@ ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const D
     return IMGSTAT_OK;
 }
 
+/* Waits for n counts in device memory. *counts: on the host, until the next call. */
+static ImgstatResult fetch_counts(CudaDevice *device, const uint64_t *from, size_t n,
+                                  const uint64_t **counts, ImgstatError *err)
+{
+    IMGSTAT_TRY(cuda_reserve_host(device, &device->host, n * sizeof *from, err));
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(device->host.memory, from, n * sizeof *from, cudaMemcpyDeviceToHost,
+                             device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    *counts = (const uint64_t *)device->host.memory;
+    return IMGSTAT_OK;
+}
+
 /* Adds n counts in device memory to host counters. */
 static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t n, uint64_t *to,
                                 ImgstatError *err)
 {
-    IMGSTAT_TRY(cuda_reserve_host(device, &device->host, n * sizeof *to, err));
-    uint64_t *counts = (uint64_t *)device->host.memory;
-    CUDA_TRY(device, err,
-             cudaMemcpyAsync(counts, from, n * sizeof *to, cudaMemcpyDeviceToHost, device->stream));
-    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    const uint64_t *counts;
+    IMGSTAT_TRY(fetch_counts(device, from, n, &counts, err));
     for (size_t i = 0; i < n; i++)
         to[i] += counts[i];
     return IMGSTAT_OK;
@@ -380,9 +390,8 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
 }
 
 /* Starts copying the keys that were found; adds their number to each gather. */
-static ImgstatResult take_keys(CudaDevice *device, const unsigned long long *found,
-                               const uint64_t *keys, KeyGather *gathers, size_t n,
-                               ImgstatError *err)
+static ImgstatResult take_keys(CudaDevice *device, const uint64_t *found, const uint64_t *keys,
+                               KeyGather *gathers, size_t n, ImgstatError *err)
 {
     for (size_t i = 0; i < n; i++) {
         KeyGather *const gather = &gathers[i];
@@ -431,12 +440,8 @@ ImgstatResult cuda_gather(CudaDevice *device, const ImagePro *image, KeyGather *
         return IMGSTAT_OK;
     };
     IMGSTAT_TRY(cuda_stage_bands(device, image, append, err));
-    IMGSTAT_TRY(cuda_reserve_host(device, &device->host, n * sizeof *found, err));
-    unsigned long long *const counts = (unsigned long long *)device->host.memory;
-    CUDA_TRY(
-        device, err,
-        cudaMemcpyAsync(counts, found, n * sizeof *found, cudaMemcpyDeviceToHost, device->stream));
-    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    const uint64_t *counts;
+    IMGSTAT_TRY(fetch_counts(device, (const uint64_t *)found, n, &counts, err));
     const ImgstatResult res = take_keys(device, counts, keys, gathers, n, err);
     CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
     return res;

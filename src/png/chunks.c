@@ -238,11 +238,15 @@ static bool is_wanted(Copy *copy, const PngChunk *chunk)
     return rule->many || !is_second(copy, rule);
 }
 
-/* Chunks that describe values of samples go in silence, those of animations with one warning. */
+bool png_is_silent(const char *type)
+{
+    static const char types[] = "IHDR PLTE IDAT IEND tRNS sBIT bKGD hIST acTL fcTL fdAT";
+    return strstr(types, type);
+}
+
 static void note_left_out(Copy *copy, const PngChunk *chunk)
 {
-    static const char silent[] = "IHDR PLTE IDAT IEND tRNS sBIT bKGD hIST acTL fcTL fdAT";
-    if (!strstr(silent, chunk->type))
+    if (!png_is_silent(chunk->type))
         warnings_report(copy->warnings,
                         "its %s chunk is left out: it may not hold for other samples, or is "
                         "damaged, misplaced or doubled",

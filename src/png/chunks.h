@@ -85,6 +85,10 @@ bool png_time_is_valid(const uint8_t data[PNG_TIME_BYTES]);
 /* Reads a chunk with its frame. Returns false if it is damaged, or a tIME that is no time. */
 bool png_chunk_read(const Source *source, const PngChunk *chunk, uint8_t *data);
 
+/* Whether no warning names a chunk that outputs lack: it has samples, describes their values, or
+ * belongs to an animation, which has a warning of its own. */
+bool png_is_silent(const char *type);
+
 void png_note_animation(Warnings *warnings); /* which outputs lack */
 
 /* Warns of bytes behind IEND, which outputs lack. at and last: what png_chunk_next that returned

@@ -120,14 +120,6 @@ static void add_lost(Lost *lost, const char *name, size_t bytes)
         lost->names[lost->n] = '\0';
 }
 
-/* Chunks of samples, those that describe values of samples, and animations, which have a warning of
- * their own. */
-static bool says_nothing_else(const char *type)
-{
-    static const char types[] = "IHDR PLTE IDAT IEND tRNS sBIT bKGD hIST acTL fcTL fdAT";
-    return strstr(types, type);
-}
-
 /* Notes a chunk that gave nothing: a text that other formats have no place for, or no second one,
  * or one that is damaged. */
 static void note_chunk(Lost *lost, const PngChunk *chunk, const uint8_t *data)
@@ -155,7 +147,7 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
         if (strcmp(chunk.type, "acTL") == 0)
             png_note_animation(warnings);
         if (!strstr(types, chunk.type)) {
-            if (!says_nothing_else(chunk.type) || png_suggests_palette(form, &chunk))
+            if (!png_is_silent(chunk.type) || png_suggests_palette(form, &chunk))
                 add_lost(&lost, chunk.type, 4);
             continue;
         }
